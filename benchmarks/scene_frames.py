@@ -24,7 +24,7 @@ SCENES = "rgb circle xor xnor digits texture micrograd expression normalized".sp
 PLAYED, WALKED, FIRST, COUNTED = 40, 25, 5, 10  # pictures; the first ones do not count
 SPEED = 20  # steps a second while it plays
 PICTURES = 50  # a second, by the clock of the pictures
-MORE = "value", "landscape", "operation"
+MORE = "value", "operation"
 
 
 def measured(name: str, unit: str, steps: int = 50, shown_before: int = 0) -> tuple[float, int]:

@@ -62,10 +62,6 @@ def weights(path: Path) -> None:
     sv.picture(scene("rgb", 900), path, size=(1280, 720), past="value")
 
 
-def landscape(path: Path) -> None:
-    sv.picture(scene("xor", 300), path, size=(1280, 720), past="landscape")
-
-
 def film(path: Path) -> None:
     """Write an animated WebP of ten seconds that shows a scene while it is trained."""
     show, frames = replace(scene(path.stem, 0), about=""), []  # a card would cover neurons
@@ -169,7 +165,6 @@ PICTURES = {
     "texture.webp": film,
     "rgb.webp": film,
     "weights.png": weights,
-    "landscape.png": landscape,
     "digits.png": trained,
     "texture.png": trained,
     "names.png": names,

@@ -17,10 +17,8 @@ PLAIN = "1", "1.5", "2", "3", "4", "6", "8"
 LARGEST = 1.7976931348623157e308
 LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and their difference
 NEARLY_EQUAL = 1e-9  # relative difference of nearly equal losses
-# Shown on the step scale below a large loss curve: numbers of all weights, in one of these orders,
-# or the loss on a plane, with its directions.
+# Shown on the step scale below a large loss curve: numbers of all weights, in one of these orders.
 KINDS, ORDERS = ("value", "gradient", "change"), ("layer", "distance", "norms")
-LANDSCAPE, ALONG = "landscape", ("main", "two")
 SCALARS, HEALTH = "scalars", "health"  # of followed models
 NAMES = "names"  # written by a network that learns names
 # Settings of scalars and of the loss: without means, and another axis.
@@ -138,33 +136,3 @@ def apart(between: float) -> float:
     """Return a round spacing of ticks, from a tenth to a fourth of a difference of losses."""
     power = 10.0 ** math.floor(math.log10(max(between, LEAST_LOSS)))
     return power / (5.0 if between < 2.0 * power else 2.0 if between < 5.0 * power else 1.0)
-
-
-# Heights of losses on a plane.
-
-COARSEST = 8  # spacing of points in the first pass over a grid
-
-
-def heights_of(losses: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return heights from 0 to 1 on the finest grid of which all losses are known.
-
-    If there is no such grid, the coarsest one is used. Heights are logarithmic if all losses are
-    positive.
-    """
-    gap = COARSEST
-    while gap > 1 and len(known_in(losses, gap // 2)) == len(losses[:: gap // 2]) ** 2:
-        gap //= 2
-    known = known_in(losses, gap)
-    is_log = min(known) > 0.0
-    low, high = [math.log(each) if is_log else each for each in (min(known), max(known))]
-    found: list[list[float]] = []
-    for row in losses[::gap]:
-        numbers = [math.log(each) if is_log and each > 0.0 else each for each in row[::gap]]
-        heights = [(each - low) / ((high - low) or 1.0) for each in numbers]
-        found.append([each if math.isfinite(each) else 1.0 for each in heights])
-    return found
-
-
-def known_in(losses: Sequence[Sequence[float]], gap: int) -> list[float]:
-    """Return the finite losses at every `gap`-th row and column of a grid."""
-    return [each for row in losses[::gap] for each in row[::gap] if math.isfinite(each)]

@@ -230,9 +230,7 @@ RENDERING = {
         info=OptionInfo(("still", "orbit", "approach")),
     ),
     "pin": Option(int | None, None, "row of the weight to explain"),
-    "past": Option(
-        str, "", "plot below the picture: value, gradient, change, distance, norms, landscape"
-    ),
+    "past": Option(str, "", "plot below the picture: value, gradient, change, distance, norms"),
     "samples": Option(int, 2, "each pixel is the mean of N x N samples"),
 }
 

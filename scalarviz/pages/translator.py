@@ -154,13 +154,10 @@ BY_HAND = {
     "scalarviz.scene.past_images": (
         "past_images.js",
         {
-            "draw_map": Meaning("function"),
             "draw_probe_map": Meaning("function"),
             "draw_shades": Meaning("function"),
             "draw_tiles": Meaning("function"),
-            "known_of": Meaning("function", signature=Signature(result="FloatArray")),
             "line_colors": Meaning("function", signature=Signature(result="list[str]")),
-            "on_map": Meaning("function"),
         },
     ),
     "scalarviz.scene.layout.threads": (

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.past_numbers import LossPlane, OverTime
+from scalarviz.core.past_numbers import OverTime
 from scalarviz.core.program import Moment
 from scalarviz.scene.curve_points import nothing
 from scalarviz.scene.exhibits.exhibit import Exhibit
@@ -179,33 +179,6 @@ class ScalarCharts:
 
     names: Sequence[str]
     curves: Sequence[Curve]
-
-
-@dataclass(frozen=True)
-class Terrain:
-    """The loss over a plane through the weights, shown below the large loss curve.
-
-    Attributes:
-        plane: directions and losses computed so far, or None
-        done: computed fraction of the losses
-        steps: recorded steps of the branch
-        path: weights at these steps, projected onto the plane, shape (steps, 2)
-        at: position of the current weights, drawn as a ball
-        along: kind of directions, "main" or "two"
-        names: names of the two directions
-        says: text for the point under the mouse, or the reason why there is no plane
-        images: cached colors of the plane as bytes, by their inputs
-    """
-
-    plane: LossPlane | None
-    done: float
-    steps: FloatArray
-    path: FloatArray
-    at: tuple[float, float]
-    along: str
-    names: tuple[str, str] = ("", "")
-    says: str = ""
-    images: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import ALONG, KINDS, SETTINGS, even_ends, loss_ends
+from scalarviz.base.scales import KINDS, SETTINGS, even_ends, loss_ends
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.curve_points import (
@@ -34,7 +34,7 @@ from scalarviz.story.panel_words import percent
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
     from scalarviz.scene.canvas.palette import Theme
-    from scalarviz.scene.frame_data import HealthRows, PastWeights, ScalarCharts, Terrain
+    from scalarviz.scene.frame_data import HealthRows, PastWeights, ScalarCharts
     from scalarviz.scene.past_names import NamesOfMoment
 
 
@@ -80,8 +80,8 @@ class Curve:
         on_title: whether the mouse is on the title of the chart
         large: whether the chart is drawn large, below the network
         marks: steps at which training stopped by itself or a condition first held, with the reason
-        below: contents below a large chart: all weights over time, the loss over a plane, the
-            health or the scalars of a followed model, written names, or None
+        below: contents below a large chart: all weights over time, the health or the scalars of a
+            followed model, written names, or None
         several: the curves of several networks with their colors, drawn instead of this curve
         start: loss of the first step of the whole history; NaN if unknown
         measure: name of the loss
@@ -112,7 +112,7 @@ class Curve:
     large: bool = False
     marks: Sequence[tuple[int, str]] = ()
     before: float = 0.0
-    below: PastWeights | Terrain | HealthRows | ScalarCharts | NamesOfMoment | None = None
+    below: PastWeights | HealthRows | ScalarCharts | NamesOfMoment | None = None
     several: Sequence[tuple[str, Curve]] = ()
     start: float = math.nan
     told: tuple[str, ...] | None = None
@@ -229,7 +229,6 @@ LETTERS, DASH = 12.0, 5.0  # letter size, and length of a dash
 ROOM, MOST_TOLD = 4.0, 0.75  # height of a plot with text in it, in letters; part of its width
 SHARES = 44.0  # right of a curve, for the scale of fractions
 LOW_CHART = 140.0  # minimum height of a chart with a scale of fractions
-BALL = 14.0  # pixels around the ball of the current weights for hitting it
 REACH = 6.0  # pixels around the line of a branch, or a mark, for hitting it
 
 
@@ -249,9 +248,6 @@ class Chart:
         strip: box of all weights over time, or None
         tiles: number of tiles in the strip
         tabs: boxes and names of the tabs
-        terrain: box of the loss over a plane, or None
-        span: left, right, bottom and top of the plane in this box
-        ball: pixel of the ball that marks the current weights
     """
 
     box: Box
@@ -267,23 +263,6 @@ class Chart:
     strip: Box | None = None
     tiles: int = 0
     tabs: Sequence[tuple[Box, str]] = ()
-    terrain: Box | None = None
-    span: tuple[float, float, float, float] = (0.0, 1.0, 0.0, 1.0)
-    ball: tuple[float, float] = (0.0, 0.0)
-
-    def spot_at(self, x: float, y: float, *, held: bool = False) -> tuple[float, float] | None:
-        """Return the point of the plane at a pixel; None outside, unless the ball is `held`."""
-        box, (left, right, bottom, top) = self.terrain, self.span
-        if box is None or not (held or box.has(x, y)):
-            return None
-        across = min(max((x - box.x) / box.width, 0.0), 1.0)
-        up = min(max((box.bottom - y) / box.height, 0.0), 1.0)
-        return left + across * (right - left), bottom + up * (top - bottom)
-
-    def on_ball(self, x: float, y: float) -> bool:
-        """Return whether a pixel is on the ball that marks the current weights."""
-        near = math.hypot(x - self.ball[0], y - self.ball[1]) < BALL
-        return self.terrain is not None and self.terrain.has(x, y) and near
 
     def tile_at(self, x: float, y: float) -> int | None:
         """Return the index of the tile of the strip at a pixel, or None."""
@@ -330,7 +309,6 @@ class CurveView:
         kind: the quantity of the weights over time
         order: sort order of the weights, or "norms"
         compared: two compared steps, or None
-        along: kind of directions of the loss plane: "main" or "two"
         pinned: bank indices of the last two pinned weights
     """
 
@@ -341,7 +319,6 @@ class CurveView:
         self.large = False
         self.kind, self.order = "value", "layer"
         self.compared: tuple[int, int] | None = None
-        self.along = "main"
         self.pinned: tuple[int, ...] = ()
 
     @property
@@ -357,7 +334,7 @@ class CurveView:
     @property
     def looks(self) -> tuple[object, ...]:
         """A value that changes with the contents below the network."""
-        look = self.large, self.kind, self.order, self.along, self.compared, self.pinned
+        look = self.large, self.kind, self.order, self.compared, self.pinned
         return *look, self.smooth, self.axis
 
     @property
@@ -373,14 +350,12 @@ class CurveView:
         return was
 
     def choose(self, name: str) -> None:
-        """Choose a quantity or order of the weights over time, or directions of the loss plane.
+        """Choose a quantity or order of the weights over time.
 
         One of SETTINGS is chosen, or no longer if it is.
         """
         if name in KINDS:
             self.kind = name
-        elif name in ALONG:
-            self.along = name
         elif name == "raw":
             self.smooth = not self.smooth
         elif name in SETTINGS:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.scales import ALONG, HEALTH, KINDS, LANDSCAPE, NAMES, ORDERS, SCALARS, SETTINGS
+from scalarviz.base.scales import HEALTH, KINDS, NAMES, ORDERS, SCALARS, SETTINGS
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
@@ -24,7 +24,6 @@ from scalarviz.scene.frame_data import (
     HealthRows,
     Pane,
     ScalarCharts,
-    Terrain,
 )
 from scalarviz.scene.health_strip import draw_health
 from scalarviz.scene.labels import Obstacles
@@ -34,8 +33,6 @@ from scalarviz.scene.legend import five_of, mark_rows, news_of
 from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.past_charts import (
     draw_past,
-    draw_terrain,
-    status_of_terrain,
     status_of_weights,
 )
 from scalarviz.scene.past_names import NamesOfMoment, draw_names, words_of_names
@@ -46,7 +43,6 @@ from scalarviz.scene.strip import Place, words_end
 LOSS_SHARE = 0.46  # fraction of a large chart for the losses
 LOSS_LEAST = 96.0  # pixels for them, if that is at most half of it
 OF_FOLLOWED = {HealthRows: 0.2, ScalarCharts: 0.36}  # if these are below them
-TABS_OF_PAST = *ORDERS, LANDSCAPE
 TABS_HIGH = 24.0  # height of the row of tabs
 LEAST_LETTERS = 8.0  # minimum pixels of the name of a pane
 Button = tuple[Box, str]  # the box and the label of a button
@@ -323,7 +319,7 @@ def draw_large_loss(
     row = Box(plot.x, y, inner.right - plot.x, TABS_HIGH * scale)
     strip = Box(row.x, row.bottom, plot.width, inner.bottom - row.bottom - 4.0 * scale)
     chart, look = replace(chart, box=box), (theme, scale)
-    orders = (*TABS_OF_PAST, *(SCALARS, HEALTH) * curve.followed, *(NAMES,) * curve.has_level)
+    orders = (*ORDERS, *(SCALARS, HEALTH) * curve.followed, *(NAMES,) * curve.has_level)
     if isinstance(below, NamesOfMoment):
         draw_names(canvas, strip, below, *look)
         told = [(words_of_names(below), theme.quiet)]
@@ -337,12 +333,6 @@ def draw_large_loss(
         told = [(words_of_scalars(strip.height, below, scale), theme.quiet)]
         tabs = draw_tabs(canvas, row, (SETTINGS, orders), (*curve.settings, SCALARS), told, *look)
         return replace(chart, strip=strip, tabs=tabs)
-    if isinstance(below, Terrain):
-        ball = draw_terrain(canvas, strip, below, *look)
-        chosen, told = (LANDSCAPE, below.along), status_of_terrain(below, theme)
-        tabs = draw_tabs(canvas, row, (ALONG, orders), chosen, told, *look)
-        span = chart.span if below.plane is None else below.plane.span
-        return replace(chart, terrain=strip, span=span, ball=ball, tabs=tabs)
     draw_past(canvas, strip, below, curve, *look)
     chosen, told = (below.over_time.kind, below.order), status_of_weights(below, theme)
     tabs = draw_tabs(canvas, row, (KINDS, orders), chosen, told, *look)

@@ -1,4 +1,4 @@
-"""Charts below the large loss curve: weights over time, norms of layers, and the loss plane.
+"""Charts below the large loss curve: weights over time, and norms of layers.
 
 The window and pages share this file; docs/TRANSLATOR.md lists the supported Python. Functions of
 arrays are in scene/past_images.py.
@@ -15,7 +15,7 @@ from scalarviz.core.past_numbers import OverTime
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.curve_points import curve_pixels, shown_between
-from scalarviz.scene.frame_data import PastWeights, Terrain
+from scalarviz.scene.frame_data import PastWeights
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.loss_chart import (
     LETTERS,
@@ -26,13 +26,7 @@ from scalarviz.scene.loss_chart import (
     draw_step,
     loss_scale,
 )
-from scalarviz.scene.past_images import (
-    draw_map,
-    draw_tiles,
-    known_of,
-    line_colors,
-    on_map,
-)
+from scalarviz.scene.past_images import draw_tiles, line_colors
 
 StatusWords = tuple[str, str]  # words and their color
 
@@ -103,75 +97,3 @@ def draw_past(
         if scales.first <= step <= scales.last:
             draw_step(canvas, scales, float(step), theme.accent)
     draw_moments(canvas, scales, curve, theme)
-
-
-# The loss over a plane through the weights, with the path of training, as a map.
-
-
-def draw_terrain(
-    canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme, scale: float
-) -> tuple[float, float]:
-    """Draw the loss plane with the path of the weights; return the pixel of the current weights."""
-    plane = terrain.plane
-    if plane is None or not len(known_of(plane.losses)):
-        canvas.text(
-            box.x + box.width / 2.0,
-            box.y + box.height / 2.0,
-            terrain.says or text("past.waiting"),
-            size=LETTERS * scale,
-            color=theme.quiet,
-            anchor="center",
-            room=box.width,
-        )
-        return -1.0, -1.0
-    draw_map(canvas, box, terrain, theme)
-    if terrain.done < 1.0:
-        canvas.box(box.x, box.y, terrain.done * box.width, 3.0 * scale, theme.accent)
-    draw_axes_of(canvas, box, terrain, theme, scale)
-    path = on_map(box, plane.span, terrain.path)
-    with canvas.clip(*box.place):
-        canvas.line(path, theme.ground, width=4.5 * scale)
-        canvas.line(path, theme.accent, width=2.0 * scale)
-        begin = float(path[0][0]), float(path[0][1])
-        canvas.discs(begin, 5.0 * scale, theme.accent)
-        canvas.discs(begin, 3.0 * scale, theme.ground)
-    ball = on_map(box, plane.span, [terrain.at])[0]
-    x = min(max(float(ball[0]), box.x), box.right)
-    y = min(max(float(ball[1]), box.y), box.bottom)
-    canvas.discs((x, y), 8.0 * scale, theme.ground)
-    canvas.discs((x, y), 6.5 * scale, theme.ink)
-    return x, y
-
-
-def status_of_terrain(terrain: Terrain, theme: Theme) -> list[StatusWords]:
-    """Return status texts of the loss plane: the point under the mouse, or the range of losses."""
-    plane = terrain.plane
-    if plane is None:
-        return []
-    if terrain.says:
-        return [(terrain.says, theme.ink)]
-    known: FloatArray = known_of(plane.losses)
-    if not len(known):
-        return []
-    least, most = (rounded(float(each), 3) for each in (known.min(), known.max()))
-    return [(text("past.range", least=least, most=most), theme.quiet)]
-
-
-def draw_axes_of(canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme, scale: float) -> None:
-    """Write the names of the directions at the ends of both axes."""
-    across, up = terrain.names
-    size, margin = LETTERS * scale, 6.0 * scale
-    for words, x, y, anchor in (
-        (text("past.axis.across", name=across), box.right - margin, box.bottom - margin, "right"),
-        (text("past.axis.up", name=up), box.x + margin, box.y + size + margin, "left"),
-    ):
-        canvas.text(
-            x,
-            y,
-            words,
-            size=size,
-            color=theme.ink,
-            anchor=anchor,
-            outline=theme.ground,
-            room=0.5 * box.width,
-        )

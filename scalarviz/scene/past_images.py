@@ -1,4 +1,4 @@
-"""Images of weights over time, of the loss plane, and of a probe, by numpy.
+"""Images of weights over time, and of a probe, by numpy.
 
 Pages use web/past_images.js.
 """
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import heights_of
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import (
     Theme,
@@ -21,21 +20,16 @@ from scalarviz.scene.canvas.palette import (
     rgb,
     to_bytes,
 )
-from scalarviz.scene.frame_data import PastWeights, Terrain
+from scalarviz.scene.frame_data import PastWeights
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import DiagramMark
 from scalarviz.scene.loss_chart import ChartScales
 
 NEAR_END = 0.02  # fraction of the shown steps within which the last moment extends to the end
-BANDS = 16  # distinct heights, on a logarithmic scale if all losses are positive
-GRID_PIXELS = 16  # pixels of the map between two points of the grid
-HIGHEST = 0.62  # fraction of the way from background to ink for the largest loss
-DRAWN_EACH = 60  # losses after which the map is redrawn
 STRONGEST, NOT_KNOWN, LOST = 250, 251, 252  # codes of a number; LOST is not finite
 LEAST_SHADE = 3.0  # pixels of the last known number
 STRIPE = 5  # pixels of a stripe of such numbers
 STRIPES = "#78222e", "#3c0e16"
-RIDGE = 0.12  # additional fraction for the line between two bands
 
 
 def draw_tiles(
@@ -90,26 +84,6 @@ def draw_shades(
     canvas.image(left, plot.y, plot.right - left, plot.height, to_bytes(found))
 
 
-def draw_map(canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme) -> None:
-    """Draw the losses over a plane as a map."""
-    plane = terrain.plane
-    assert plane is not None
-    key = theme.name, plane.span, int(np.isfinite(plane.losses).sum()) // DRAWN_EACH
-    if key not in terrain.images:
-        terrain.images.clear()
-        terrain.images[key] = to_bytes(map_of(plane.losses, theme))
-    canvas.image(*box.place, terrain.images[key], smooth=True)
-
-
-def on_map(box: Box, span: tuple[float, float, float, float], given: Any) -> FloatArray:
-    """Return the pixels of points of a plane, (n, 2); `span` is the range of the map."""
-    places = np.asarray(given)
-    left, right, bottom, top = span
-    across = (places[:, 0] - left) / (right - left)
-    up = (places[:, 1] - bottom) / (top - bottom)
-    return np.stack([box.x + across * box.width, box.bottom - up * box.height], axis=1)
-
-
 def draw_probe_map(canvas: Canvas2D, box: Box, probe: Any, mark: DiagramMark, theme: Theme) -> None:
     """Draw the map of a mark in a box, if the probe has it."""
     maps = {} if probe is None else probe[1].get(mark.words, {})
@@ -133,28 +107,7 @@ def shares_of(maps: Any, part: str) -> FloatArray:
     return (numbers if part == "maps" else numbers.reshape(1, -1, 1)) / top
 
 
-def known_of(losses: FloatArray) -> FloatArray:
-    """Return the losses that are already computed."""
-    return np.asarray(losses[np.isfinite(losses)])
-
-
 def line_colors(classes: Sequence[int], theme: Theme) -> Sequence[str]:
     """Return colors of classes as "#rrggbb", for lines and their names."""
     colors = class_colors(np.array(classes), theme.ground)
     return [f"#{bytes(color).hex()}" for color in to_bytes(colors)]
-
-
-def map_of(losses: FloatArray, theme: Theme) -> FloatArray:
-    """Return the colors of a map of losses, top row first; the minimum has the background color."""
-    heights = np.array(heights_of(losses.tolist()))
-    rows, columns = (np.linspace(0, n - 1, GRID_PIXELS * (n - 1) + 1) for n in heights.shape)
-    wide = np.array([np.interp(columns, np.arange(heights.shape[1]), row) for row in heights])
-    fine = np.array([np.interp(rows, np.arange(heights.shape[0]), column) for column in wide.T]).T
-    band = np.floor(np.clip(fine, 0.0, 1.0 - 1e-9) * BANDS)
-    part = HIGHEST * band / (BANDS - 1)
-    edge = np.zeros(band.shape, np.bool_)
-    edge[:, 1:] |= band[:, 1:] != band[:, :-1]
-    edge[1:] |= band[1:] != band[:-1]
-    part = np.where(edge, part + RIDGE, part)[::-1, :, np.newaxis]
-    ground, ink = rgb((theme.ground, theme.ink))
-    return faded(ink, part, ground)

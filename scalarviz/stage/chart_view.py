@@ -43,7 +43,6 @@ class OverlayPointer:
         step: the step under the mouse in the loss chart, or None
         branch: number of the branch whose line is under the mouse, or None
         tile: the tile under the mouse in the chart of all weights over time, or None
-        spot: the point under the mouse in the loss landscape, or None
         tab: name of the tab of the strip under the mouse, or None
         title: whether the title of the loss chart is under the mouse
         legend: whether the legend is under the mouse
@@ -62,7 +61,6 @@ class OverlayPointer:
         self.step = None if chart is None else chart.step_under(x, y)
         self.branch = None if chart is None else chart.branch_at(x, y)
         self.tile = None if chart is None else chart.tile_at(x, y)
-        self.spot = None if chart is None else chart.spot_at(x, y)
         self.tab = None if chart is None else what_at(chart.tabs, x, y)
         self.title = chart is not None and chart.title.has(x, y)
         self.legend = legend is not None and legend.has(x, y)

@@ -1,4 +1,4 @@
-"""Chart data of a session: losses, weights over time, the loss landscape."""
+"""Chart data of a session: losses, weights over time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import HEALTH, LANDSCAPE, NAMES, SCALARS
+from scalarviz.base.scales import HEALTH, NAMES, SCALARS
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
-from scalarviz.core.past_numbers import LossPlane, OverTime
+from scalarviz.core.past_numbers import OverTime
 from scalarviz.data import DataSet, Names
 from scalarviz.data.written_names import SHOWN, write_names
-from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import largest
 from scalarviz.scene.frame_data import (
     BranchLine,
@@ -26,7 +25,6 @@ from scalarviz.scene.frame_data import (
     Measured,
     PastWeights,
     ScalarCharts,
-    Terrain,
 )
 from scalarviz.scene.loss_chart import CurveView, smoothed_of
 from scalarviz.scene.past_names import NamesOfMoment
@@ -35,22 +33,13 @@ from scalarviz.stage.chart_view import OverlayPointer
 from scalarviz.stage.health_rows import health_of
 from scalarviz.story.facts import Facts
 from scalarviz.story.names import sentence
-from scalarviz.story.past_places import is_within, point_at
-from scalarviz.story.past_words import (
-    name_of_tile,
-    names_of_directions,
-    past_words,
-    words_at,
-)
+from scalarviz.story.past_words import name_of_tile, past_words
 from scalarviz.training.session.branches import Branch, Series, means_of
-from scalarviz.training.session.landscape import LossPlanes
 from scalarviz.training.session.measurements import series
 from scalarviz.training.session.over_time import (
     FilledPast,
-    Moment,
     Now,
     WeightsOverTime,
-    moments_of,
 )
 from scalarviz.training.session.reading import TrainingState
 from scalarviz.training.session.session import Session
@@ -279,11 +268,14 @@ class PastReader:
     """Reader of all weights over time; during playback, only at intervals.
 
     When paused, moments between the keyframes are recomputed in the background.
+
+    Attributes:
+        waits: whether a picture waits for all moments
     """
 
     def __init__(self, session: Session) -> None:
         self.filled = FilledPast(session)
-        self.terrain = TerrainReader(session, self.filled)
+        self.waits = False
         self._reader: tuple[object, WeightsOverTime] | None = None
         self._past: Refreshed[PastWeights | None] = Refreshed(None)
         self._health: Refreshed[HealthRows | None] = Refreshed(None)
@@ -292,7 +284,7 @@ class PastReader:
 
     def read(
         self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
-    ) -> PastWeights | Terrain | HealthRows | ScalarCharts | NamesOfMoment:
+    ) -> PastWeights | HealthRows | ScalarCharts | NamesOfMoment:
         """Return the data of the chart below the large loss chart."""
         if view.order == HEALTH and (health := self.health(now)) is not None:
             self.rest()
@@ -307,9 +299,6 @@ class PastReader:
             return self.names(now, people)
         if view.order in (HEALTH, SCALARS, NAMES):
             view.choose("layer")  # another session is shown now
-        if view.order == LANDSCAPE:
-            return self.terrain.read(view, over, now, facts)
-        self.terrain.rest()
         here = now.here
         about = view.kind, view.order, here.branch, view.first, view.last
         moment = here.clock, here.leaps, here.end, self.filled.version
@@ -324,7 +313,7 @@ class PastReader:
     def _made(self, view: CurveView, now: TrainingState) -> PastWeights:
         asked = view.kind, view.order, now, view.first, view.last
         seen = self.seen(*asked)
-        if self.terrain.waits:
+        if self.waits:
             self.filled.background.complete()
             seen = self.seen(*asked)
         names = [text("plates.layer", label=label) if label else "" for label, *_ in seen.groups]
@@ -351,13 +340,11 @@ class PastReader:
     def rest(self) -> None:
         """Stop computing while nothing is shown."""
         self.filled.stop()
-        self.terrain.rest()
 
     @property
     def progress(self) -> tuple[object, ...]:
         """A value that changes while something is computed in the background."""
-        planes = self.terrain.planes
-        return self.filled.version, self.filled.background.busy, planes.done, planes.background.busy
+        return self.filled.version, self.filled.background.busy
 
     def seen(
         self,
@@ -448,125 +435,3 @@ def reading_of_weights(facts: Facts, seen: OverTime, view: CurveView, over: Over
         name_of=name_of,
         tiles=len(seen.tiles),
     )
-
-
-# The loss over a plane through the weights, with the path of training.
-
-ROUNDING = 1e-5  # relative, of float32
-
-
-@final
-class TerrainReader:
-    """Reads the loss plane of a session; creates a new plane when the training path leaves it."""
-
-    def __init__(self, session: Session, filled: FilledPast) -> None:
-        self.filled = filled
-        self.planes = LossPlanes(session)
-        self.held = False  # whether the ball is being dragged
-        self._asked: tuple[int, ...] | None = None  # the weights of the plane; None: none requested
-        self._why = ""  # reason for a missing plane
-        self._made: tuple[object, ...] = ()  # inputs of the plane
-        self._steps = 0  # length of the path at that time
-        self.waits = False  # whether a picture waits for all losses
-        self._across = np.zeros(0)  # of the plane that contains the points
-        self._places: dict[Moment, tuple[float, float]] = {}
-        self.shown = Terrain(None, 0.0, np.zeros(0), np.zeros((0, 2)), (0.0, 0.0), "main")
-        self._terrain = Refreshed(self.shown)
-
-    def rest(self) -> None:
-        """Stop computing losses; computed ones are kept."""
-        if self.planes.background.busy:
-            self.planes.background.stop()
-            self._asked = None
-
-    def read(
-        self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
-    ) -> Terrain:
-        """Return the plane along the directions of a view, with the readout at the pointer."""
-        pins = view.pinned if view.along == "two" else ()
-        if view.along == "two" and len(pins) < 2:
-            self._asked = None
-            self.shown = replace(
-                self._terrain.value, plane=None, along="two", says=text("past.pin_two")
-            )
-            return self.shown
-        plane = self.planes.now if self._asked == pins else None
-        if plane is not None:
-            waits, here = now.playing and not self.held, now.here
-            moment = id(plane.across), here.branch, here.clock, here.leaps, self.filled.version
-            self._terrain.get(None, moment, partial(self._placed, plane, now), may_wait=waits)
-            if self.waits:
-                self.filled.background.complete()
-                self._terrain.value = self._placed(plane, now)
-        self._make(pins, plane, now)
-        if self.waits and self.planes.background.busy:
-            self.planes.background.complete()
-            return self.read(view, over, now, facts)
-        told = self._why or (
-            reading_of_terrain(plane, self._terrain.value, over) if plane is not None else ""
-        )
-        done = self.planes.done
-        names = ("", "") if plane is None else names_of_directions(facts, plane.shares, pins)
-        self.shown = replace(
-            self._terrain.value, plane=plane, done=done, along=view.along, names=names, says=told
-        )
-        return self.shown
-
-    def _make(self, pins: tuple[int, ...], plane: LossPlane | None, now: TrainingState) -> None:
-        """Create a plane if missing, or, when paused, if the path has left it.
-
-        A plane along two weights fixes all other weights at one moment. Main directions are
-        computed from a path, and again when its length has doubled; the first ones even during
-        playback.
-        """
-        here = now.here
-        grows = not pins and here.end.step > 2 * self._steps
-        plays = now.playing and not (grows and not self._steps)
-        if plane is not None and (self.held or plays or self.planes.background.busy):
-            return
-        path = self._terrain.value.path.tolist()
-        is_good = plane is not None and not grows and is_within(plane.span, path)
-        if plane is not None and is_good and (not pins or is_in(plane, now.numbers.value)):
-            return
-        if self._asked == pins and (plane is None or self._why):
-            return
-        made = pins, here.branch, here.end, here.clock if pins else None
-        if plane is not None and made == self._made:  # a new one would be identical
-            return
-        self._asked, self._why, self._made = pins, "", made
-        self._steps = here.end.step
-        try:
-            self.planes.start(pins or None)
-        except InputError as error:
-            self._why = " ".join(error.lines)
-
-    def _placed(self, plane: LossPlane, now: TrainingState) -> Terrain:
-        """Return the path of the branch in the plane."""
-        branch = now.here.branch
-        steps = self.filled.steps(branch, 0.0, float(now.here.end.step))
-        moments = moments_of(branch, moment_now(now), steps, self.filled.moments)
-        if plane.across is not self._across:
-            self._across, self._places = plane.across, {}
-        known, self._places = self._places, {}
-        for moment in moments:  # positions shown before are known
-            self._places[moment] = known.get(moment) or plane.place_of(moment.value)
-        path = np.array([*self._places.values()])
-        at = np.array([moment.step for moment in moments], np.float64)
-        return replace(
-            self._terrain.value, steps=at, path=path, at=plane.place_of(now.numbers.value)
-        )
-
-
-def is_in(plane: LossPlane, values: FloatArray) -> bool:
-    """Return whether weights are in a plane, up to rounding."""
-    apart = np.abs(plane.values_at(*plane.place_of(values)) - values)
-    return bool((apart <= ROUNDING * (1.0 + np.abs(values))).all())
-
-
-def reading_of_terrain(plane: LossPlane, terrain: Terrain, over: OverlayPointer) -> str:
-    """Return the readout at the pointer: the closest known loss, and the step of a close path."""
-    if over.spot is None:
-        return ""
-    loss = float(plane.losses[point_at(plane.span, len(plane.xs), over.spot)])
-    steps, path = terrain.steps.tolist(), terrain.path.tolist()
-    return words_at(loss, plane.span, steps, path, over.spot)

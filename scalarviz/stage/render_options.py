@@ -14,10 +14,9 @@ import numpy as np
 
 from scalarviz.base.checks import answers, check_call, number, require, shorten
 from scalarviz.base.checks import size as count_of
-from scalarviz.base.scales import HEALTH, KINDS, NAMES, SCALARS, SETTINGS
+from scalarviz.base.scales import HEALTH, KINDS, NAMES, ORDERS, SCALARS, SETTINGS
 from scalarviz.core.formulas.formula import pick
 from scalarviz.scene.look import Look, LookArgs
-from scalarviz.scene.overlay import TABS_OF_PAST
 from scalarviz.stage.encoders import Frame
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.stages import Pin, Stages, stages_of
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 8192  # maximum pixels along a side
-PASTS = {name: name for name in (*KINDS, *TABS_OF_PAST, *SETTINGS)}
+PASTS = {name: name for name in (*KINDS, *ORDERS, *SETTINGS)}
 
 
 class RenderArgs(LookArgs, total=False):
@@ -54,9 +53,9 @@ class RenderOptions(Look):
             drawn; for several sessions, a list with one of these or None for each
         past: chart below the network: "value", "gradient" or "change" of all weights over time,
             optionally sorted by "distance" from the start; or "norms" of layers; also combined,
-            such as "gradient norms"; or the "landscape" of the loss; or the "health" of the modules
-            or the "scalars" of followed models; or the "names" that a network writes; also with
-            "raw" (no means), "log" or "linear"; None: no chart
+            such as "gradient norms"; or the "health" of the modules or the "scalars" of followed
+            models; or the "names" that a network writes; also with "raw" (no means), "log" or
+            "linear"; None: no chart
     """
 
     size: tuple[int, int] = (1280, 800)

@@ -443,7 +443,7 @@ class Stage(Messages):
         self._turn = int(self._now / TURN) if hurries else None
         self.reading.rests = hurries and turn == self._turn
         past = self.reading.curves.past
-        past.terrain.waits, past.filled.asleep = self.patience == math.inf, self.reading.asleep
+        past.waits, past.filled.asleep = self.patience == math.inf, self.reading.asleep
         self.refresh()
         self._is_read = True
         return self.reading.here

@@ -1,4 +1,4 @@
-"""Positions in a training history: steps, moments, tiles of weights, and points of a plane.
+"""Positions in a training history: steps, moments, and tiles of weights.
 
 Sessions and pages share this file; docs/TRANSLATOR.md lists the supported Python.
 """
@@ -8,13 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from typing import Any
-
-MARGIN = 0.25  # fraction of the width of a path, added on each side
-FLATTEST = 0.2  # minimum ratio of the narrower to the wider width of a path
-PASSES = 8, 4, 2, 1  # distances between points in successive passes over a grid
-NEAR_PATH = 0.03  # fraction of the plane: a point this close to the path selects its step
-
-Place = Sequence[float]  # x and y of a point of a plane; a span is left, right, bottom and top
 
 
 def even_steps(first: float, last: float, most: int) -> list[int]:
@@ -70,55 +63,3 @@ def tiles_of(
             starts.append(first + math.floor(i * rows / count))
         first += rows
     return starts, groups
-
-
-def coarse_to_fine(points: int) -> list[tuple[int, int]]:
-    """Return row and column of each point of a grid, coarse points first."""
-    found: list[tuple[int, int]] = []
-    for apart in PASSES:
-        for i in range(0, points, apart):
-            for j in range(0, points, apart):
-                if apart == PASSES[0] or i % (2 * apart) + j % (2 * apart) > 0:
-                    found.append((i, j))
-    return found
-
-
-def span_of(path: Sequence[Place]) -> list[float]:
-    """Return left, right, bottom and top of the section of a plane that shows a path."""
-    lows = [min([each[k] for each in path]) for k in (0, 1)]
-    widths = [max([each[k] for each in path]) - lows[k] for k in (0, 1)]
-    found: list[float] = []
-    for low, width in zip(lows, widths, strict=True):
-        middle: float = low + width / 2.0
-        half: float = (0.5 + MARGIN) * max(width, FLATTEST * max(widths) or 1.0)
-        found.append(middle - half)
-        found.append(middle + half)
-    return found
-
-
-def parts_of(span: Place, spot: Place) -> list[float]:
-    """Return the horizontal and vertical position of a point in a span, as fractions."""
-    return [(spot[k] - span[2 * k]) / (span[2 * k + 1] - span[2 * k]) for k in (0, 1)]
-
-
-def is_within(span: Place, path: Sequence[Place]) -> bool:
-    """Return whether a whole path is in the shown section of the plane."""
-    parts = [part for spot in path for part in parts_of(span, spot)]
-    return len([part for part in parts if not 0.0 <= part <= 1.0]) == 0
-
-
-def nearest_step(
-    span: Place, steps: Sequence[float], path: Sequence[Place], spot: Place
-) -> float | None:
-    """Return the step at which the path is closest to a point of the plane; None if far away."""
-    across, up = parts_of(span, spot)
-    places = [parts_of(span, each) for each in path]
-    apart = [math.hypot(each[0] - across, each[1] - up) for each in places]
-    near = min(apart) if apart else NEAR_PATH
-    return steps[apart.index(near)] if near < NEAR_PATH else None
-
-
-def point_at(span: Place, points: int, spot: Place) -> tuple[int, int]:
-    """Return row and column of the grid point closest to a point of the plane."""
-    across, up = parts_of(span, spot)
-    return round(up * (points - 1)), round(across * (points - 1))

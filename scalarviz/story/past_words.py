@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from scalarviz.base.texts import plural, text
@@ -10,7 +9,6 @@ from scalarviz.base.texts.decimals import rounded
 from scalarviz.story.equations import largest_first
 from scalarviz.story.facts import Facts
 from scalarviz.story.names import weight_title
-from scalarviz.story.past_places import Place, nearest_step
 
 Span = tuple[float, float]  # two steps for comparison
 MOVED = 3  # number of listed tiles or samples that moved most
@@ -50,32 +48,6 @@ def past_words(
     moves = [number_at(tile, end) - number_at(tile, start) for tile in range(tiles)]
     moved = [f"{name_of(k)} {signed(moves[k])}" for k in largest_first(moves)[:MOVED]]
     return text("past.most", first=step_at(start), last=step_at(end), moved="; ".join(moved))
-
-
-def names_of_directions(
-    facts: Facts, shares: Sequence[float], pins: Sequence[int]
-) -> tuple[str, str]:
-    """Return the names of a plane's directions: two weights, or main directions of the path."""
-    if len(pins) > 0:
-        return weight_title(facts, pins[0]), weight_title(facts, pins[1])
-    first, second = [text("past.axis.main", share=f"{100.0 * share:.3g}") for share in shares]
-    return first, second
-
-
-def words_at(
-    loss: float, span: Place, steps: Sequence[float], path: Sequence[Place], spot: Place
-) -> str:
-    """Return the readout at a point of a plane: the loss, and the step if close to the path.
-
-    Args:
-        loss: loss at the closest point of the grid; NaN, which gives "", before it is computed
-    """
-    if math.isnan(loss):
-        return ""
-    said, step = rounded(loss, 3), nearest_step(span, steps, path, spot)
-    if step is None:
-        return text("past.loss_here", loss=said)
-    return text("past.loss_near", loss=said, step=step)
 
 
 def words_of_samples(amounts: Sequence[tuple[int, float]], total: float, steps: int) -> str:

@@ -19,10 +19,10 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, answered, require, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.program import Operation, Program
+from scalarviz.data.batches import Batches, TableBatches
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.conditions import rows_of_neurons, still_neurons
-from scalarviz.training.session.landscape import IN_PYTHON, samples_of
 from scalarviz.training.session.over_time import layers_of
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import check_end
@@ -497,6 +497,7 @@ def judge(measures: Measures) -> list[Finding]:
 # Measures of a session.
 
 MOMENTS = 24  # past moments visited, besides the one after which the loss rises most
+SURVEYED = 256  # samples of which activations are read
 SAMPLES = 1024  # samples compared with each other in a distance matrix
 NEIGHBOURS = 5  # nearest samples, by distance of inputs
 FLAT = 0.0125  # share of the range of an activation: tanh has a slope of 0.05 there
@@ -567,7 +568,7 @@ def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
 
     The numbers are NaN for groups without an activation.
     """
-    known = trainer.network.survey(samples_of(trainer.batches, IN_PYTHON)[0])
+    known = trainer.network.survey(samples_of(trainer.batches, SURVEYED)[0])
     bank, found = trainer.bank.value.astype(np.float64), np.full((4, len(groups)), np.nan)
     # Those of BatchNorm, with one axis, start equal.
     for operation, still_ones in [pair for pair in still_neurons(trainer) if pair[0].shape[1:]]:
@@ -612,9 +613,22 @@ def flat_share(activation: str, y: FloatArray) -> float:
     )
 
 
+def samples_of(batches: Batches, most: int) -> tuple[FloatArray, FloatArray]:
+    """Return the inputs and targets of the training samples, evenly thinned to `most`.
+
+    For data that is generated in each step, return the samples of step 0.
+    """
+    is_table = isinstance(batches, TableBatches)
+    inputs, targets = (batches.inputs, batches.targets) if is_table else batches.at(0)
+    rows: Any = slice(None)
+    if len(inputs) > most:
+        rows = np.arange(most) * len(inputs) // most
+    return inputs[rows], targets[rows]
+
+
 def facts_of(trainer: Trainer) -> dict[str, Any]:
     """Return the Measures that describe the data, the current loss and the current outputs."""
-    inputs, targets, _ = samples_of(trainer.batches, SAMPLES)
+    inputs, targets = samples_of(trainer.batches, SAMPLES)
     program = trainer.network.program
     seen = trainer.network.survey(inputs).get(  # standardized if the first layer is an Affine
         program.raw.get(program.inputs.name, ""), inputs

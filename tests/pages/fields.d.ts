@@ -37,7 +37,7 @@ declare module "../../scalarviz/pages/web/paper.js" {
   interface Paper extends Fields<"glyphs width height ratio scale clip words images"> {}
 }
 declare module "../../scalarviz/pages/web/past_charts.js" {
-  interface Past extends Fields<"element facts curve ask seek roll redraw"> {}
+  interface Past extends Fields<"element facts curve ask seek redraw"> {}
 }
 declare module "../../scalarviz/pages/web/plane_exhibit.js" {
   interface PlaneMap extends Fields<"data use answers places coarse neuronMap zero negative positive ground"> {}

@@ -222,116 +222,6 @@ def xor() -> sv.Session:
     return sv.Session(network, (inputs, targets), optimizer=sv.Momentum(0.3), engine="cpu", batch=3)
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("pins", [[], [2, 9]], ids=["main directions", "two weights"])
-def test_a_landscape_of_a_page_is_that_of_the_session(tmp_path: Path, pins: list[int]) -> None:
-    session = xor()
-    page = InPage(session, tmp_path)
-    session.advance(60)
-    wanted = session.landscape(pins or None, progress=False)
-    found = page.run(f"""
-        const clock = new Clock(engine);
-        clock.advance(60);
-        const past = new PastMoments(clock, open);
-        const asked = {{ order: "landscape", kind: "value", moments: 400, pins: {pins} }};
-        const before = engine.save();
-        let seen;
-        do seen = await past.answer(asked, false); while (seen.more);
-        return {{ ...seen, isSame: same(before, engine.save()) }};
-    """)
-    assert found["isSame"] is True and found["steps"] == list(range(61))
-    assert found["plane"]["span"] == pytest.approx(wanted.span, rel=1e-3)
-    losses = np.array(found["plane"]["losses"]).reshape(41, 41)
-    assert losses == pytest.approx(wanted.losses, rel=5e-3)
-    assert losses[20:22, 20:22].min() > 0.0
-    if not pins:
-        assert found["plane"]["shares"] == pytest.approx(wanted.shares, abs=1e-3)
-        path = np.array(found["path"]).reshape(-1, 2)
-        assert path[-1] == pytest.approx([0.0, 0.0], abs=1e-9)
-        own = [wanted.place_of(frame) for frame in trail(60)]
-        assert path == pytest.approx(np.array(own), abs=2e-3)
-
-
-def test_a_landscape_of_the_start_follows_the_path_as_it_grows(tmp_path: Path) -> None:
-    found = InPage(xor(), tmp_path).run("""
-        const clock = new Clock(engine);
-        const past = new PastMoments(clock, open);
-        const asked = { order: "landscape", kind: "value", moments: 400, pins: [] };
-        const whole = async (isPlaying) => {
-            let seen;
-            do seen = await past.answer(asked, isPlaying); while (seen.more);
-            return seen.plane?.shares[0] ?? null;
-        };
-        const found = [await whole(false)];
-        for (const isPlaying of [true, true, false]) {
-            clock.advance(30);
-            await whole(isPlaying);
-            found.push(await whole(isPlaying));
-        }
-        return found;
-    """)
-    start, first, second, third = found
-    assert start in (0, "NaN") and first > 0.5 and second == first  # not at each step
-    assert third not in (first, second) and third > 0.5
-
-
-def trail(steps: int) -> list[np.ndarray]:
-    session = xor()
-    found = [session.network.bank.value.copy()]
-    for _ in range(steps):
-        session.advance(1)
-        found.append(session.network.bank.value.copy())
-    return found
-
-
-@pytest.mark.parametrize("kind", ["roll"])
-def test_a_ball_that_is_dragged_is_one_change(engine: InPage, kind: str) -> None:
-    found = engine.run(f"""
-        const clock = new Clock(engine);
-        clock.seek(0);
-        clock.advance(20);
-        const before = engine.value.slice();
-        for (const part of [1, 2, 3])
-            clock.change({{ kind: "{kind}", values: before.map((each) => each + part) }});
-        const most = (part) =>
-            Math.max(...engine.value.map((each, i) => Math.abs(each - before[i] - part)));
-        const [moved, journal] = [most(3), clock.journal.length];
-        clock.advance(5);
-        clock.undo();
-        return [moved, journal, clock.step, most(0)];
-    """)
-    assert found[0] < 1e-6 and found[1:] == [1, 20, 0]
-
-
-@pytest.mark.slow
-def test_a_landscape_in_a_browser_is_walked_and_rolled_on(tab: Tab) -> None:
-    tab.do("app.player.ask('advance', {count: 40, unit: 'step'})")
-    tab.press("l")
-    tab.page.get_by_text(text("past.tab.landscape"), exact=True).click()
-    tab.until("app.past.seen?.plane?.done === 1 && app.past.chart?.terrain")
-    box = tab.page.locator("#past > canvas").bounding_box()
-    left, right, bottom, top = tab.ask("app.past.chart.span")
-    across, up = tab.ask("app.past.path[10]")
-    plot = tab.ask("app.past.chart.terrain")
-    x = plot["x"] + plot["width"] * (across - left) / (right - left)
-    y = plot["y"] + plot["height"] * (top - up) / (top - bottom)
-    tab.page.mouse.click(box["x"] + x, box["y"] + y)
-    tab.until("app.state.step === 10")
-    tab.settle()
-    tab.until("Math.abs(app.past.seen.at[0] - app.past.seen.path[20]) < 1e-9")
-    x, y = tab.ask("app.past.chart.ball")
-    tab.drag((box["x"] + x, box["y"] + y), (box["x"] + x + 50, box["y"] + y - 15))
-    assert tab.ask("[app.state.undoable, app.state.branches.length]") == [1, 2]
-    tab.until(f"Math.abs(app.past.chart.ball[0] - {x + 50}) < 3")
-    tab.press("z")
-    assert tab.ask("app.state.branches.length") == 1
-    tab.page.get_by_text(text("past.tab.two"), exact=True).click()
-    tab.until(f"app.past.reads.textContent === {text('past.pin_two')!r}")
-    for row in (3, 12):
-        tab.ask(f"app.pin({{ row: {row} }})")
-    tab.until("app.past.seen?.plane?.rows.join() === '3,12'")
-
-
 @pytest.mark.parametrize(("row", "uses"), [
     (3, {"source": "inputs", "target": "affine 0", "written": [1], "read": [1]}),
     (11, {"source": "inputs", "target": "affine 0", "written": [3], "read": None}),
@@ -369,13 +259,13 @@ def test_what_is_refused_is_not_asked_again_and_again(tab: Tab) -> None:
         const { client } = app, ask = client.ask.bind(client);
         app.refusals = 0;
         client.ask = (name, args) => {
-            if (name !== "past" || args.order !== "landscape") return ask(name, args);
+            if (name !== "past" || args.order !== "norms") return ask(name, args);
             app.refusals += 1;
             app.refuse("No.");
             return Promise.resolve(null);
         };
     }""")
-    tab.page.get_by_text(text("past.tab.landscape"), exact=True).click()
+    tab.page.get_by_text(text("past.tab.norms"), exact=True).click()
     tab.until("app.refusals > 0")
     tab.page.wait_for_timeout(500)
     assert tab.ask("app.refusals") == 1

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.scales import apart, heights_of, round_down, round_up
+from scalarviz.base.scales import apart, round_down, round_up
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
@@ -600,17 +600,6 @@ def test_any_finite_losses_have_a_scale() -> None:
 def test_of_a_logarithm_zeros_are_left_out() -> None:
     assert shown(np.array([0.0, 1.0, math.inf, math.nan])).tolist() == [1.0]
     assert shown(np.array([0.0, -1.0, math.inf])).tolist() == [0.0, -1.0]
-
-
-def test_a_map_has_the_finest_grid_that_is_wholly_known() -> None:
-    losses = np.full((17, 17), math.nan)
-    losses[::8, ::8] = np.array([[1.0, 10.0, 100.0]] * 3)
-    assert np.allclose(heights_of(losses.tolist()), [[0.0, 0.5, 1.0]] * 3)  # logarithmic
-    losses[::4, ::4] = [[-1.0, math.inf, 0.0, 0.5, 1.0]] * 5
-    losses[1, 1] = 7.0  # of a finer grid, of which no other is known
-    assert np.allclose(heights_of(losses[:, :].tolist())[0], [0.0, 0.5, 1.0])
-    losses[::4, ::4] = [[-1.0, 0.25, 0.0, 0.5, 1.0]] * 5
-    assert np.allclose(heights_of(losses.tolist()), [[0.0, 0.625, 0.5, 0.75, 1.0]] * 5)
 
 
 @pytest.mark.parametrize("between", [1.0, 1.9999, 2.0, 4.9, 5.0, 9.99, 1e-7, 3e200])

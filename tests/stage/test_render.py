@@ -426,8 +426,8 @@ def test_a_picture_may_show_the_past_below_the_network(session: sv.Session, past
     assert np.array_equal(frame[:36], plain[:36])  # the head
     assert (frame[170:300, 60:400] != plain[170:300, 60:400]).any(axis=2).mean() > 0.3
     assert len({frame.tobytes(), plain.tobytes()}) == 2
-    refused(UnknownNameError, "unknown past 'landscap'").by(
-        sv.picture, session, **look, past="landscap"
+    refused(UnknownNameError, "unknown past 'landscape'").by(
+        sv.picture, session, **look, past="landscape"
     )
 
 
@@ -439,7 +439,7 @@ def test_videos_may_show_the_past(session: sv.Session, tmp_path: Path) -> None:
     session.seek(0)
     path = tmp_path / "run.gif"
     look: dict[str, Any] = {"size": (640, 400), "samples": 1}
-    sv.record(session, path, steps=40, every=20, past="landscape", **look)
+    sv.record(session, path, steps=40, every=20, past="value", **look)
     frames = []
     with opened(path) as film:
         for i in range(film.n_frames):
@@ -447,7 +447,7 @@ def test_videos_may_show_the_past(session: sv.Session, tmp_path: Path) -> None:
             frames.append(np.asarray(film.convert("RGB")).astype(int))
     below = slice(230, 300), slice(60, 480)
     apart = np.abs(frames[-1][below] - frames[0][below]).max(axis=2) > 60
-    assert 0.0 < apart.mean() < 0.1  # the ball alone has moved
+    assert 0.0 < apart.mean() < 0.1  # the present step alone has moved
 
 
 SIZE = (64, 48)

@@ -12,8 +12,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.data.batches import GeneratedBatches
 from scalarviz.errors import GradientError, InputError, OrderError
-from scalarviz.training.diagnosis import FAULTS, Finding, Measures, judge, measures_of
+from scalarviz.training.diagnosis import FAULTS, Finding, Measures, judge, measures_of, samples_of
 from tests.sessions import advanced, inverting
 from tests.wording import refused
 
@@ -424,3 +425,12 @@ def test_the_first_loss_that_is_not_finite_is_named() -> None:
     assert [each.step for each in judge(followed(losses=losses)) if each.kind == "not finite"] == [
         321
     ]
+
+
+def test_a_large_table_is_sampled_and_new_samples_are_those_of_the_first_step() -> None:
+    inputs = np.arange(10_000.0)[:, np.newaxis]
+    chosen, targets = samples_of(data.Arrays(inputs, -inputs).batches(None, 0), 4096)
+    assert len(chosen) == 4096 and np.array_equal(targets, -chosen)
+    assert set(np.diff(chosen[:, 0])) == {2.0, 3.0}
+    made = GeneratedBatches(lambda step: (np.full((1, 1), step + 1.0), np.ones((1, 1))), (1, 1), 1)
+    assert samples_of(made, 4096)[0].tolist() == [[1.0]]

@@ -22,7 +22,7 @@ from typing import Any, final, get_args
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, require, shorten
-from scalarviz.base.scales import HEALTH, KINDS, LANDSCAPE, ORDERS, SCALARS
+from scalarviz.base.scales import HEALTH, KINDS, ORDERS, SCALARS
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.browser.wire import (
@@ -44,14 +44,12 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.face import Face, WatchOptions
 from scalarviz.faces.controller.keys import controls_for
 from scalarviz.faces.controller.options import as_sentence
-from scalarviz.faces.controller.pointer import roll
 from scalarviz.faces.links import check_plain
 from scalarviz.pages.caption_data import spoken, told
 from scalarviz.pages.page import description
 from scalarviz.pages.scene_data import SHAPES
 from scalarviz.pages.session_state import SessionState, as_sent, losses_from, metrics_from
 from scalarviz.scene.loss_chart import CurveView
-from scalarviz.stage.chart_view import OverlayPointer
 from scalarviz.stage.commands import COMMANDS, REQUIRED, ROW, Argument, page_look
 from scalarviz.stage.curves import scalar_numbers
 from scalarviz.stage.network_layout import layout_of
@@ -64,7 +62,7 @@ PNG, PNG_BEGINS = "data:image/png;base64,", b"\x89PNG\r\n\x1a\n"
 LARGEST_PICTURE = 20_000_000  # letters of an encoded picture
 CHOICES = {
     "kind": KINDS,
-    "order": (*ORDERS, LANDSCAPE, SCALARS, HEALTH),
+    "order": (*ORDERS, SCALARS, HEALTH),
 }  # charts of all weights over time
 BETWEEN_LOOKS = 0.25  # seconds; checking a million weights takes 0.3 ms
 Post = Callable[[Header, Buffers], object]
@@ -223,10 +221,6 @@ class PageLink:
         if name == "moved":
             return {"words": self.stage.moved(taken(self.session, ROW, args))}
         if name == "past":
-            require(
-                args.get("order") != LANDSCAPE or not reader.looks,  # all pages share one
-                "you are a viewer: only the presenter can use the landscape",
-            )
             return past_of(self.stage, args)
         return None
 
@@ -398,8 +392,6 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
     stage.refresh()
     reading = stage.reading
     past = reading.curves.past
-    if order == LANDSCAPE:
-        return landscape_of(stage, args)
     if order == HEALTH:
         health = past.health(reading.now)
         require(health is not None, "only followed models have a health")
@@ -416,32 +408,6 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
         "heads": seen.rows[seen.starts].astype(np.int32),
         "counts": np.diff(np.append(seen.starts, len(seen.rows))).astype(np.int32),
         "more": past.filled.background.busy,
-    }
-
-
-def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the losses computed so far on a plane, and the path of the training in this plane."""
-    reading, view = stage.reading, CurveView()
-    for row in rows_of(args, "pins", len(reading.numbers.value)):
-        view.pin(row)
-    view.order, view.along = LANDSCAPE, "two" if view.pinned else "main"
-    past = reading.curves.past
-    seen = past.terrain.read(view, OverlayPointer(), reading.now, reading.facts)
-    require(not seen.says, seen.says)
-    plane, found = seen.plane, {"heads": [], "steps": seen.steps, "at": seen.at}
-    if plane is None:
-        return {**found, "plane": None, "more": True}
-    return {
-        **found,
-        "more": seen.done < 1.0 or past.filled.background.busy,
-        "path": seen.path,
-        "plane": {
-            "span": plane.span,
-            "shares": plane.shares,
-            "rows": view.pinned if view.along == "two" else (),
-            "losses": plane.losses,
-            "done": seen.done,
-        },
     }
 
 
@@ -674,14 +640,6 @@ ACTS: dict[str, Callable[..., None]] = {
 # Commands without a row.
 
 
-def roll_ball(link: PageLink, args: Args) -> None:
-    """Drag the ball that marks the current weights on the loss landscape, or release it."""
-    terrain = link.stage.reading.curves.past.terrain
-    terrain.held = not args.get("ends", False)
-    if terrain.held:
-        roll(link.controller, terrain, (real(args.get("x"), "x"), real(args.get("y"), "y")))
-
-
 def look(link: PageLink, args: Args) -> None:
     """Pin a weight given by its row, or a neuron given by buffer and index; without both, unpin."""
     row, neuron = args.get("row"), args.get("neuron")
@@ -713,7 +671,6 @@ OTHERS: dict[str, Callable[[PageLink, Args], None]] = {
     "state": nothing,
     "pause": lambda link, args: link.controller.played_by.pause(),
     "look": look,
-    "roll": roll_ball,
     "frame": open_frame,
 }
 # Queries allowed for readers who may only watch.

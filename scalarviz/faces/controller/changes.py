@@ -53,10 +53,10 @@ class Edits:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._drag: tuple[Rows, Change] | None = None  # the rows of the last drag
+        self._drag: tuple[int, Change] | None = None  # the row of the last drag
 
-    def edit(self, row: Rows, value: float | list[float], *, dragged: bool = False) -> None:
-        """Set one or several weights; repeated `dragged` edits of the same weights are one change.
+    def edit(self, row: int, value: float, *, dragged: bool = False) -> None:
+        """Set a weight; repeated `dragged` edits of the same weight are one change.
 
         An edit in the middle of a step is applied at the start of this step, and the operations
         are repeated, so that all shown numbers belong to the same weights.

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import final
-
-import numpy as np
 
 from scalarviz.base.texts import text
 from scalarviz.core.program import NONE
@@ -15,12 +12,10 @@ from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.scene.loss_chart import Chart
 from scalarviz.stage.chart_view import move, zoom
-from scalarviz.stage.curves import TerrainReader
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.story.equations import change_between
 from scalarviz.story.guide import moved_answer
 from scalarviz.story.names import name_of_row, sentence
-from scalarviz.story.past_places import nearest_step
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.reading import facts_of
 
@@ -145,14 +140,13 @@ class CurvePointer:
 
     On the curve, a click or drag with the left button goes to the step under the pointer, and a
     click on the line of a branch switches to this branch. A drag over the strip of weights compares
-    two steps. On the loss landscape, the left button drags the ball that marks the current weights,
-    or goes to a step of the path. Other buttons, or the left one with shift, move the curve. The
-    wheel zooms in at the pointer, and a double click shows all steps.
+    two steps. Other buttons, or the left one with shift, move the curve. The wheel zooms in at the
+    pointer, and a double click shows all steps.
     """
 
     def __init__(self, face: Face) -> None:
         self.face = face
-        # While a button is held: "seek", "choose", "compare", "ball", "spot", "move" or "rest".
+        # While a button is held: "seek", "choose", "compare", "move" or "rest".
         self._does = ""
         self._start, self._x = (0.0, 0.0), 0.0
         self._step: int | None = None  # the last requested one
@@ -163,20 +157,14 @@ class CurvePointer:
     def _chart(self) -> Chart | None:
         return self.face.stage.chart
 
-    @property
-    def _terrain(self) -> TerrainReader:
-        return self.face.stage.panes[0].reading.curves.past.terrain
-
     def press(self, button: int, x: float, y: float, *, shift: bool, twice: bool) -> bool:
         """Handle a pressed button; return whether the position is on the curve."""
         self._does = ""
         chart = self._chart
-        if chart is None or (chart.step_under(x, y) is None and chart.spot_at(x, y) is None):
+        if chart is None or chart.step_under(x, y) is None:
             return False
         self._start, self._x = (x, y), x
-        if chart.spot_at(x, y) is not None:
-            self._does = "ball" if chart.on_ball(x, y) and button == LEFT else "spot"
-        elif chart.tile_at(x, y) is not None and button == LEFT and not shift:
+        if chart.tile_at(x, y) is not None and button == LEFT and not shift:
             self._does, self._step = "compare", None
             self.face.stage.common.curve_view.compared = None
         elif button != LEFT or shift:
@@ -211,12 +199,6 @@ class CurvePointer:
             elif self._does == "move":
                 move(stage.common.curve_view, chart, x - self._x)
                 self._x = x
-            elif self._does == "ball":
-                spot = chart.spot_at(x, y, held=True)
-                if spot is not None:
-                    self._terrain.held = True
-                    roll(self.face.lead, self._terrain, spot)
-                    stage.hover_at(x, y)
             elif self._does == "compare":
                 ends = sorted((chart.step_at(self._start[0]), chart.step_at(x)))
                 stage.common.curve_view.compared = ends[0], ends[1]
@@ -232,15 +214,6 @@ class CurvePointer:
         chart = self._chart
         if did == "choose" and self._branch is not None and chart is not None:
             go_over(self.face.lead, self._branch, chart.step_at(self._start[0]))
-        if did in ("ball", "spot"):
-            self._terrain.held = False
-        spot = chart.spot_at(*self._start) if did == "spot" and chart is not None else None
-        seen = self._terrain.shown
-        if spot is not None and seen.plane is not None:
-            steps, path = seen.steps.tolist(), seen.path.tolist()
-            step = nearest_step(seen.plane.span, steps, path, spot)
-            if step is not None:
-                self.face.time.seek(int(step))
         if did == "compare" and self.face.stage.common.curve_view.compared is None:
             self._seek(self._start[0])
         return bool(did)
@@ -252,20 +225,6 @@ class CurvePointer:
             return False
         zoom(self.face.stage.common.curve_view, chart, factor, x)
         return True
-
-
-@computes
-def roll(controller: Controller, terrain: TerrainReader, spot: tuple[float, float]) -> None:
-    """Set the weights to a point of the loss plane; all changes of a drag are undone together.
-
-    Weights that are constant on the plane keep their values.
-    """
-    plane = terrain.shown.plane
-    if plane is None:
-        return
-    rows = np.flatnonzero((plane.across != 0.0) | (plane.up != 0.0)).tolist()
-    values = plane.values_at(*spot)[rows].tolist()
-    controller.do(partial(controller.edits.edit, rows, values, dragged=True), name="ball")
 
 
 @computes

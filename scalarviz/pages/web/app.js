@@ -132,7 +132,6 @@ export class App {
       names: () => this.writing?.seen,
       ask: (args) => this.player.ask("past", args),
       seek: (step) => this.run("seek", step),
-      roll: (args) => this.act() && this.player.askLatest("roll", args),
     });
     this.moved = new MovedLine(spec.facts, (args) => this.player.ask("moved", args), redraw);
     this.branchList = new BranchList();

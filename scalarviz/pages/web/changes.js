@@ -18,15 +18,6 @@ export const CHANGES = {
       if (operation > 0) before.value[row] = value; // "step" begins there
     },
   },
-  roll: {
-    again: true,
-    apply(engine, change, { operation, before }) {
-      const { values } = change;
-      change.old ??= engine.value.slice();
-      engine.value.set(values);
-      if (operation > 0) before.value.set(values);
-    },
-  },
   freeze: { apply: (engine, { rows, on }) => engine.freeze(rows, on) },
   "learning rate": { apply: (engine, { rate }) => (engine.rate = rate) },
   batch: { between: true, apply: (engine, { size }) => (engine.size = size) },
@@ -49,7 +40,6 @@ const DID = {
   "learning rate": ({ rate }) => text("branches.did.rate", { rate }),
   batch: ({ size }) => text("branches.did.batch", { size }),
   optimizer: ({ number }, { optimizers = [] }) => optimizers[number]?.title ?? "",
-  roll: () => text("page.branch.roll"),
   weights: () => text("page.branch.weights"),
 };
 

@@ -337,10 +337,6 @@ export class RecordingClient extends TrainingClient {
     if ([SCALARS, HEALTH].includes(args.order)) return { more: false }; // the page has it
     const moments = this.places.filter(isRest);
     const steps = even_steps(this.first, this.end, args.moments);
-    if (args.order === "landscape") {
-      this.onrefused("page.recorded.refused");
-      return null;
-    }
     const found = last_known(steps, moments);
     return { ...overTime(found, moments[0].value, args), more: false };
   }

@@ -419,16 +419,14 @@ export class Clock {
   get edited() {
     const found = {};
     for (const { kind, step, row, old } of this.journal.slice(0, this.applied)) {
-      if (step !== this.step) continue;
-      if (kind === "edit" && !(row in found)) found[row] = old;
-      if (kind === "roll") old.forEach((each, i) => (found[i] ??= each));
+      if (step === this.step && kind === "edit" && !(row in found)) found[row] = old;
     }
     return found;
   }
 
   /** The first step whose loss was computed after the last edit of weights; 0 without edits. */
   get changed() {
-    const kinds = ["edit", "roll", "weights"];
+    const kinds = ["edit", "weights"];
     const done = this.journal.slice(0, this.applied);
     const { step, operation } = done.findLast(({ kind }) => kinds.includes(kind)) ?? {};
     return step === undefined ? 0 : step + (operation > 0 ? 1 : 0);

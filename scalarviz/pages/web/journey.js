@@ -12,7 +12,6 @@ const LAST_HOLDS = /^(noise|share|points|seed|l1|l2)=/; // of several changes at
 // The parts of a link for the changes in the journal of a worker.
 const WRITTEN = {
   edit: ({ row, value }) => [edit_part(row, shortNumber(value))],
-  roll: ({ values }) => Array.from(values, (value, row) => edit_part(row, shortNumber(value))),
   freeze: ({ rows, on }) => [`${on ? "freeze" : "free"}=${rows[0]}-${rows.at(-1)}`],
   "learning rate": ({ rate }) => [`lr=${shortest(rate)}`],
   batch: ({ size }) => [`batch=${size}`],

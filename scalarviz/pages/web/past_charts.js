@@ -1,32 +1,16 @@
-// The charts below the large loss curve: all weights over time, and the loss over a plane through
-// them; drawn by scene/past_charts.py.
+// The charts below the large loss curve: all weights over time; drawn by scene/past_charts.py.
 
 import * as py from "./python.js";
 import { isNews, made, setShown } from "./dom.js";
 import { count_up_to } from "./curve_points.js";
 import { typeset } from "./story/decimals.js";
 import { smoothed_of } from "./story/loss_chart.js";
-import {
-  draw_past,
-  draw_terrain,
-  status_of_terrain,
-  status_of_weights,
-} from "./story/past_charts.js";
+import { draw_past, status_of_weights } from "./story/past_charts.js";
 import { NamesOfMoment, draw_names, words_of_names } from "./story/past_names.js";
 import { draw_health } from "./story/health_strip.js";
 import { draw_scalars, words_of_scalars } from "./story/scalar_charts.js";
-import { nearest_step, point_at } from "./story/past_places.js";
-import {
-  ALONG,
-  HEALTH,
-  KINDS,
-  LANDSCAPE,
-  NAMES,
-  ORDERS,
-  SCALARS,
-  SETTINGS,
-} from "./story/scales.js";
-import { name_of_tile, names_of_directions, past_words, words_at } from "./story/past_words.js";
+import { HEALTH, KINDS, NAMES, ORDERS, SCALARS, SETTINGS } from "./story/scales.js";
+import { name_of_tile, past_words } from "./story/past_words.js";
 import { Box } from "./story/camera.js";
 import { Canvas2D } from "./canvas2d.js";
 import { themeOfPage } from "./loss_chart.js";
@@ -44,13 +28,12 @@ const CLICK_MOVES = 4; // pixels; a press that moves less is a click
 const TOP = 3; // pixels above the norms, for the upper end of their scale
 
 /**
- * Shows all weights over time as a strip of colors, the loss landscape, the health of modules, or
- * scalars.
+ * Shows all weights over time as a strip of colors, the health of modules, or scalars.
  *
  * health  of a followed model, in the form of `HealthRows` in scene/frame_data.py, or null
  * scalars  of it: lists of steps and values by name
  * names  whether the network writes names
- * use  callbacks: `names` returns the names written last and their step, `ask` requests numbers, `seek` goes to a step, `roll` to a point of the plane,
+ * use  callbacks: `names` returns the names written last and their step, `ask` requests numbers, `seek` goes to a step,
  *      `redraw` requests a new picture
  */
 export class Past {
@@ -60,22 +43,17 @@ export class Past {
     this.view = curve.view;
     this.health = health && unpackedAll(health);
     this.scalars = scalars;
-    this.orders = [
-      ...ORDERS,
-      LANDSCAPE,
-      ...(health ? [SCALARS, HEALTH] : []),
-      ...(names ? [NAMES] : []),
-    ];
+    this.orders = [...ORDERS, ...(health ? [SCALARS, HEALTH] : []), ...(names ? [NAMES] : [])];
     this.seen = null; // what was answered last
-    this.images = {}; // of tiles or of the plane, once drawn
+    this.images = {}; // of tiles, once drawn
     this.names = use.names;
     this.shown = ""; // what was asked for last
     this.asking = false;
     this.due = 0;
-    this.pointed = null; // {step, tile, spot} under the pointer
-    this.chart = null; // the chart of the curve, with the last strip or map
+    this.pointed = null; // {step, tile} under the pointer
+    this.chart = null; // the chart of the curve, with the last strip
     this.tabs = new Map();
-    for (const name of [...KINDS, ...ALONG, ...SETTINGS, ...this.orders]) {
+    for (const name of [...KINDS, ...SETTINGS, ...this.orders]) {
       const choose = (event) => {
         this.choose(name);
         if (event.detail) event.target.blur(); // keys go to the page again after a click
@@ -118,34 +96,23 @@ export class Past {
     this.shown = "";
   }
 
-  get isLandscape() {
-    return this.view.order === LANDSCAPE;
-  }
-
   listen() {
     let pressed = null;
     const on = (name, act) => this.canvas.addEventListener(name, act);
     on("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
       this.view.compared = null;
-      this.point(event, true);
-      const { offsetX: x, offsetY: y } = event;
-      pressed = { x, step: this.pointed.step, holds: this.chart?.on_ball(x, y), moved: false };
+      this.point(event);
+      pressed = { x: event.offsetX, step: this.pointed.step, moved: false };
     });
     on("pointermove", (event) => {
-      this.point(event, pressed !== null);
+      this.point(event);
       if (!pressed || Math.abs(event.offsetX - pressed.x) < CLICK_MOVES) return;
-      const { step, spot } = this.pointed;
       pressed.moved = true;
-      if (pressed.holds) this.roll({ x: spot[0], y: spot[1], held: true });
-      else if (!this.isLandscape) this.view.compared = [pressed.step, step].sort((a, b) => a - b);
+      this.view.compared = [pressed.step, this.pointed.step].sort((a, b) => a - b);
     });
     on("pointerup", () => {
-      const spot = this.pointed?.spot;
-      const { plane, steps } = this.seen ?? {};
-      const step = spot ? nearest_step(plane.span, steps, this.path, spot) : this.isLandscape ? null : pressed?.step; // prettier-ignore
-      if (pressed?.holds) this.roll({ ends: true, held: false });
-      else if (pressed && !pressed.moved && step !== null) this.seek(step);
+      if (pressed && !pressed.moved) this.seek(pressed.step);
       pressed = null;
     });
     on("pointerleave", () => {
@@ -154,58 +121,49 @@ export class Past {
     });
   }
 
-  point(event, held) {
-    const [{ offsetX: x, offsetY: y }, chart] = [event, this.chart];
-    const [tile, spot] = [chart?.tile_at(x, y) ?? null, chart?.spot_at(x, y, held) ?? null];
-    this.pointed = { step: this.curve.stepAt(event), tile, spot };
+  point(event) {
+    const tile = this.chart?.tile_at(event.offsetX, event.offsetY) ?? null;
+    this.pointed = { step: this.curve.stepAt(event), tile };
     this.redraw();
   }
 
   /** Request the numbers for a state if they differ from the shown ones, then draw again. */
   async follow(state) {
-    const { kind, order, along, pinned } = this.view;
-    const pins = along === "two" ? pinned : [];
+    const { kind, order } = this.view;
     const sum = state.value.subarray(0, SUMMED).reduce((all, each) => all + each, 0);
-    const mark = JSON.stringify([kind, order, along, pins, sum, state.step, state.operation, state.branch, state.last, state.jumps]); // prettier-ignore
+    const mark = JSON.stringify([kind, order, sum, state.step, state.operation, state.branch, state.last, state.jumps]); // prettier-ignore
     const now = performance.now();
-    if (!this.isOpen || this.asking || this.lacksPins || (mark === this.shown && !this.seen?.more))
-      return;
+    if (!this.isOpen || this.asking || (mark === this.shown && !this.seen?.more)) return;
     if (now < this.due && this.seen) {
       this.later ??= setTimeout(() => ((this.later = undefined), this.redraw()), this.due - now);
       return;
     }
     this.asking = true;
-    const args = { kind, order, layers: this.layers, most: TILES, moments: MOMENTS, keeps: state.playing, along, pins }; // prettier-ignore
+    const args = { kind, order, layers: this.layers, most: TILES, moments: MOMENTS, keeps: state.playing }; // prettier-ignore
     const seen = await this.ask(args);
     this.asking = false;
     const took = performance.now() - now;
     const between = seen?.more ? BETWEEN_PARTS : 0;
     this.due =
       performance.now() + (state.playing ? Math.max(BETWEEN_QUESTIONS, 4 * took) : between);
-    const images = seen?.plane ? this.images : {}; // those of a plane know when they are old
-    Object.assign(this, { seen, shown: mark, images });
+    Object.assign(this, { seen, shown: mark, images: {} });
     // A page in a file has these from the start.
     if (seen?.health) this.health = seen.health;
     if (seen?.scalars) this.scalars = seen.scalars;
     if (seen) this.redraw(); // else it is refused: not asked again for the same
   }
 
-  /** Whether a landscape along two weights is chosen, but fewer than two are pinned. */
-  get lacksPins() {
-    return this.isLandscape && this.view.along === "two" && this.view.pinned.length < 2;
-  }
-
-  /** Draw the strip, the norms or the landscape, and the text about the pointer. */
+  /** Draw the strip or the norms, and the text about the pointer. */
   draw(state, palette) {
     if (!this.isOpen) return;
     if (this.view.order !== NAMES) void this.follow(state);
-    const { view, seen, pointed, isLandscape } = this;
+    const { view, seen, pointed } = this;
     const isHealth = view.order === HEALTH;
     const isScalars = view.order === SCALARS;
     const isNames = view.order === NAMES;
-    const kinds = isLandscape ? ALONG : isScalars ? SETTINGS : isHealth || isNames ? [] : KINDS;
+    const kinds = isScalars ? SETTINGS : isHealth || isNames ? [] : KINDS;
     const names = [...kinds, ...this.orders];
-    const chosen = [view.order, isLandscape ? view.along : view.kind, ...view.settings];
+    const chosen = [view.order, view.kind, ...view.settings];
     for (const [name, tab] of this.tabs) {
       setShown(tab, names.includes(name));
       tab.ariaPressed = String(chosen.includes(name));
@@ -215,8 +173,7 @@ export class Past {
     const { chart } = this.curve;
     const top = seen?.norms?.length ? TOP : 0;
     const box = new Box(chart.plot.x, top, chart.plot.width, canvas.height - 2 * top);
-    let status = this.lacksPins ? [[text("past.pin_two"), theme.ink]] : [];
-    const isSeen = seen?.steps && Boolean(seen.plane) === isLandscape && !this.lacksPins;
+    let status = [];
     let more = null; // of the chart
     const curve = {
       span: [chart.first, chart.last],
@@ -237,19 +194,14 @@ export class Past {
       status = [[words_of_scalars(box.height, this.scalarCharts, canvas.scale), theme.quiet]];
       draw_scalars(canvas, box, this.scalarCharts, curve, theme, canvas.scale);
       more = { strip: box };
-    } else if (isSeen && isLandscape) {
-      const terrain = this.terrainOf(palette);
-      status = status_of_terrain(terrain, theme);
-      const ball = draw_terrain(canvas, box, terrain, theme, canvas.scale);
-      more = { terrain: box, span: terrain.plane.span, ball };
-    } else if (isSeen) {
+    } else if (seen?.steps) {
       const past = this.weightsOf(palette);
       status = status_of_weights(past, theme);
       draw_past(canvas, box, past, curve, theme, canvas.scale);
       more = { strip: box, tiles: seen.heads.length };
     }
     this.chart = more && py.replace_fields(chart, more);
-    this.reads.classList.toggle("scale", !pointed && !view.compared && !this.lacksPins);
+    this.reads.classList.toggle("scale", !pointed && !view.compared);
     if (isNews(this.reads, status)) this.reads.replaceChildren(...status.map(inColor));
   }
 
@@ -281,29 +233,10 @@ export class Past {
     return { names: Object.keys(this.scalars), curves };
   }
 
-  /** Return the plane in the form of `Terrain` in scene/frame_data.py. */
-  terrainOf(palette) {
-    const { seen, path, images } = this;
-    const { plane, at } = seen;
-    const names = names_of_directions(this.facts, plane.shares, plane.rows);
-    return { plane, at, path, names, done: plane.done, says: this.said(), images, palette };
-  }
-
-  /** The path of the training in the plane, as positions [x, y]. */
-  get path() {
-    return inRows(this.seen.path, 2).map((each) => [...each]);
-  }
-
-  /** Return the text about the pointer: a point of the plane, a tile at a step or between two. */
+  /** Return the text about the pointer: a tile at a step or between two. */
   said() {
     const { pointed, view } = this;
-    const { steps, plane, norms, tiles, heads, counts, groups } = this.seen;
-    if (plane) {
-      if (!pointed?.spot) return "";
-      const losses = inRows(plane.losses, Math.sqrt(plane.losses.length));
-      const [row, column] = point_at(plane.span, losses.length, pointed.spot);
-      return words_at(losses[row][column], plane.span, steps, this.path, pointed.spot);
-    }
+    const { steps, norms, tiles, heads, counts, groups } = this.seen;
     if (norms.length) return "";
     const at = (tile, step) => tiles[tile * steps.length + momentPlace(steps, step)];
     const stepAt = (step) => steps[momentPlace(steps, step)];

@@ -1,22 +1,15 @@
 // Images of the past, drawn on a canvas of the page; as scene/past_images.py.
 
-import { inRows } from "./arrays.js";
 import { made, styled } from "./dom.js";
 import { colorOf, mixedColor } from "./palette.js";
-import { heights_of } from "./story/scales.js";
 
 const NEAR_END = 0.02; // of the steps shown: so near the last one, the last moment reaches it
-const BANDS = 16; // heights that are told apart
-const FINE = 16; // pixels of the map between two points of the grid
-const HIGHEST = 0.62; // of the way from the ground to the ink, for the largest loss
-const RIDGE = 0.12; // and how much further the line between two bands is
 const STRONGEST = 250; // code of a number, also these two
 const NOT_KNOWN = 251;
 const LOST = 252; // not finite
 const LEAST_SHADE = 3; // pixels of the last known number
 const STRIPE = 5; // pixels of a stripe of such numbers
 const STRIPES = ["#78222e", "#3c0e16"];
-const DRAWN_EACH = 60; // losses after which the map is drawn again
 
 /** Draw a row for each tile that shows its numbers over the steps as colors. */
 export function draw_tiles({ context }, scales, past, end) {
@@ -66,22 +59,6 @@ export function draw_shades({ context }, scales, { steps, shades }, rows, measur
   context.drawImage(image, left, plot.y, wide, plot.height);
 }
 
-/** Draw the losses over a plane as a map. */
-export function draw_map({ context }, box, { plane, images, palette }) {
-  const mark = `${palette.ground} ${plane.span} ${Math.floor(known_of(plane.losses).length / DRAWN_EACH)}`;
-  if (images.mark !== mark) Object.assign(images, { mark, canvas: mapOf(plane.losses, palette) });
-  context.imageSmoothingEnabled = true;
-  context.drawImage(images.canvas, box.x, box.y, box.width, box.height);
-}
-
-/** Return the pixels of positions in a plane, given the range that the map shows. */
-export function on_map(box, [left, right, bottom, top], places) {
-  return places.map(([x, y]) => [
-    box.x + ((x - left) / (right - left)) * box.width,
-    box.bottom - ((y - bottom) / (top - bottom)) * box.height,
-  ]);
-}
-
 /** Draw the map of a mark in a box, if the probe has it. */
 export function draw_probe_map(paper, { x, y, right, bottom }, probe, mark, palette) {
   const maps = probe?.[1][mark.words]?.[mark.look] ?? { shape: [0] };
@@ -105,10 +82,6 @@ export function draw_probe_map(paper, { x, y, right, bottom }, probe, mark, pale
   };
   const corners = [x, y, right, y, x, bottom];
   paper.image(corners, images[`${ground} ${mark.size}`], [0, 0, 1, 1], [-1, -1]);
-}
-
-export function known_of(losses) {
-  return Array.from(losses).filter(Number.isFinite);
 }
 
 export function line_colors(classes) {
@@ -144,32 +117,4 @@ function tilesOf({ over_time, tiles, scale, palette }, last, wide) {
     return steps.findLastIndex((each) => each <= step);
   });
   return imageOf(wide, starts.length, (i, j) => colors[i * steps.length + moments[j]]);
-}
-
-/** Return a canvas with a map of losses; the lowest loss has the background color. */
-function mapOf(losses, { groundColor, inkColor }) {
-  const count = Math.sqrt(losses.length);
-  const heights = heights_of(inRows(losses, count).map((row) => [...row]));
-  const size = FINE * (heights.length - 1) + 1;
-  const between = (i, heightAt) => {
-    const low = Math.min(Math.floor(i / FINE), heights.length - 2);
-    return heightAt(low) + (i / FINE - low) * (heightAt(low + 1) - heightAt(low));
-  };
-  const places = [...Array(size).keys()];
-  const bands = places.map((i) =>
-    Uint8Array.from(places, (j) => {
-      const height = between(i, (row) => between(j, (column) => heights[row][column]));
-      return Math.min(Math.max(height, 0) * BANDS, BANDS - 1);
-    }),
-  );
-  const colors = Array.from({ length: 2 * BANDS }, (_, i) => {
-    const part = (HIGHEST * (i >> 1)) / (BANDS - 1) + (i & 1) * RIDGE;
-    return packed(mixedColor(groundColor, inkColor, part));
-  });
-  return imageOf(size, size, (down, j) => {
-    const i = size - 1 - down;
-    const band = bands[i][j];
-    const isEdge = (j > 0 && bands[i][j - 1] !== band) || (i > 0 && bands[i - 1][j] !== band);
-    return colors[2 * band + Number(isEdge)];
-  });
 }

@@ -113,11 +113,6 @@ export class Server {
     } else if (name in QUESTIONS) {
       const answers = await QUESTIONS[name](this, args);
       return this.post({ id: command.id, answers }, buffersIn(answers));
-    } else if (name === "roll") {
-      const { plane } = this.past;
-      this.past.isHeld = args.held;
-      if (plane && !args.ends)
-        clock.change({ kind: "roll", values: plane.valuesAt(args.x, args.y) });
     } else if (name in CHANGES) {
       clock.change({ kind: name, ...args });
     } else if (name in FACTORS) {

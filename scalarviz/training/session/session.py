@@ -40,7 +40,6 @@ from scalarviz.core.formulas.metric_formulas import LOSS
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.optimizer import Optimizer
-from scalarviz.core.past_numbers import LossPlane
 from scalarviz.core.precision import Precision
 from scalarviz.core.weight import Part, Weight
 from scalarviz.data import DataSet
@@ -79,8 +78,6 @@ from scalarviz.training.session.explanation import (
     last_edit,
     numbers_of,
 )
-from scalarviz.training.session.landscape import Landscape
-from scalarviz.training.session.landscape import checked as checked_plane
 from scalarviz.training.session.measurements import (
     csv_of,
     data_frame,
@@ -104,7 +101,6 @@ from scalarviz.training.session.threads import (
     SharedSnapshot,
     TakenLock,
     Turn,
-    check_end,
     play,
 )
 from scalarviz.training.session.timeline import (
@@ -173,8 +169,8 @@ class Session:
       takes about 5 ms or one step. These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`,
       `set_rate`, `add_samples`, `set_activation`, `to`, `stop_when`, `first`, `branch`, `switch`,
       `undo`, `redo`, `numbers`, `norms`, `explain`, `sample_losses`, `samples_that_moved`,
-      `landscape`, `caption`, `copy`, `save`, and setting a rate, optimizer, data, loss function,
-      batch, engine or precision.
+      `caption`, `copy`, `save`, and setting a rate, optimizer, data, loss function, batch, engine
+      or precision.
     - Methods that only read do not wait: every property, `own_rate`, `repr`, `history`,
       `best_step`, `to_csv`, `to_pandas`, and `request` and `ready` of a `snapshot`, which is filled
       between two portions even during a long `advance`. `play`, `pin`, `on_step` and
@@ -968,44 +964,6 @@ class Session:
         wanted = true_or_false(progress, "progress")
         with self.doing(), Progress(min(steps, self.timeline.clock.step), wanted) as bar:
             return samples_that_moved(self.timeline, row, steps, most, bar.tell)
-
-    def landscape(
-        self,
-        weights: Sequence[Weight | int] | None = None,
-        size: int = 41,
-        *,
-        progress: bool = True,
-    ) -> LossPlane:
-        """Return the loss on a plane through the current weights, and the path of training on it.
-
-        Args:
-            weights: two weights, each a Weight or a bank row, as axes of the plane; None (default)
-                uses the first two principal components of the whole path of this branch
-            size: number of grid points in each direction, from 2 to 201; 41 by default
-            progress: whether to show a progress bar in a terminal or notebook if this takes longer
-                than a second; True by default
-
-        Losses are computed for at most 4,096 evenly spaced training samples (256 on the
-        "python" engine), or for the batch of step 0 if each step generates its data. A copy of the
-        network is evaluated on the same engine, without dropout and with running statistics. The
-        grid covers the whole path with a margin. Returns a LossPlane.
-
-        Raises:
-            InputError: for an invalid size, or if `weights` are not two different trained weights.
-            OwnershipError: for a weight of another network.
-        """
-        wanted, asked = (
-            true_or_false(progress, "progress"),
-            checked_plane(self.network, weights, size),
-        )
-        with self.doing():
-            found = Landscape(self.timeline, *asked)
-        with Progress(asked[1] ** 2, wanted, "points") as bar:
-            for count in found.portions():
-                bar.tell(count)
-                check_end()
-        assert found.plane is not None
-        return found.plane
 
     def norms(self) -> dict[str, Norms]:
         """Return the norms of the values and the gradients of each layer with parameters.

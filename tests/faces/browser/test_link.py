@@ -714,36 +714,6 @@ def test_a_page_asks_for_all_weights_over_time(s: sv.Session, page: FakePage) ->
     assert "answers" in FakePage(page.link, looks=True).ask("past", asked)
 
 
-def test_a_page_asks_for_a_landscape_and_drags_its_ball(s: sv.Session, page: FakePage) -> None:
-    page.ask("advance", {"count": 40, "unit": "step"})
-    asked = {"kind": "value", "order": "landscape", "pins": []}
-    found = all_of(page, asked)
-    plane = found["plane"]
-    reader = page.link.stage.reading.curves.past.terrain
-    whole = s.landscape(progress=False)
-    assert plane["losses"].reshape(41, 41) == pytest.approx(whole.losses, rel=1e-6)
-    assert plane["span"] == pytest.approx(whole.span)
-    assert found["steps"].tolist() == list(range(41))
-    assert found["path"].reshape(-1, 2)[40] == pytest.approx([0.0, 0.0], abs=1e-6)
-    before = s.network.bank.value.copy()
-    for x, y in ((0.1, 0.0), (0.2, -0.1)):
-        page.ask("roll", {"x": x, "y": y, "held": True})
-    page.ask("roll", {"ends": True, "held": False})
-    assert s.network.bank.value == pytest.approx(whole.values_at(0.2, -0.1), abs=1e-6)
-    assert page.ask("past", asked)["answers"]["at"] == pytest.approx([0.2, -0.1], abs=1e-6)
-    assert not reader.held
-    page.ask("undo")
-    assert np.array_equal(s.network.bank.value, before)
-    assert all_of(page, asked | {"pins": [3, 12]})["plane"]["rows"] == [3, 12]
-    for pins in (3, [1], [1, 999], [1, "x"], None):
-        assert "refused" in page.ask("past", asked | {"pins": pins})
-    assert "refused" in page.ask("past", asked | {"pins": [3, 3]})
-    for args in ({"x": "a", "y": 1}, {"x": 1}, {}):
-        assert "refused" in page.ask("roll", args)
-    onlooker = FakePage(page.link, looks=True)  # who would change the plane of all
-    assert "You are a viewer" in onlooker.ask("past", asked)["refused"]
-
-
 def test_a_page_asks_which_samples_moved_a_weight_most(s: sv.Session, page: FakePage) -> None:
     page.ask("advance", {"count": 20, "unit": "step"})
     while (found := page.ask("moved", {"row": 4})["answers"]["words"]) is None:

@@ -1,14 +1,15 @@
 """The mouse on the loss curve: steps, branches, zoom, smoothing, and marks of stops."""
 
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
+from scalarviz.core.bank import Bank
 from scalarviz.faces.controller import stopping
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
@@ -17,11 +18,12 @@ from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.loss_chart import SMOOTHED_PART, Chart
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.training.session import over_time
 from scalarviz.training.session.callbacks import ConditionView
-from scalarviz.training.session.landscape import Landscape
+from scalarviz.training.session.replays import arrivals
+from scalarviz.training.session.timeline import Timeline
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import drag, shown, stage_of
-from tests.machine import until
 from tests.sessions import advanced
 from tests.studio import Studio
 
@@ -363,157 +365,22 @@ def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
     assert all(box.right < stage.on_top.chart.box.right for box, _ in stage.on_top.chart.tabs)
 
 
-@pytest.fixture
-def terrain(stage: Stage, studio: Studio, session: sv.Session) -> Chart:
-    """The large chart with a whole landscape."""
-    session.engine = "cpu"  # which computes it soon
-    stage.common.curve_view.large, stage.common.curve_view.order = True, "landscape"
-    chart_of(stage, studio)
-    stage.reading.curves.past.terrain.planes.background.complete()
-    chart_of(stage, studio)
-    stage.reading.curves.past.filled.background.complete()
-    return chart_of(stage, studio)
-
-
-def pixel_of(chart: Chart, place: np.ndarray) -> tuple[float, float]:
-    """Where a point of the plane is."""
-    assert chart.terrain is not None
-    (left, right, bottom, top), box = chart.span, chart.terrain
-    x = box.x + (place[0] - left) / (right - left) * box.width
-    return x, box.bottom - (place[1] - bottom) / (top - bottom) * box.height
-
-
-def test_a_landscape_has_the_path_of_the_branch_and_the_ball_at_the_present(
-    stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
-) -> None:
-    seen = stage.frame_data().curve.below
-    assert seen is not None and seen.plane is not None and seen.done == 1.0
-    assert seen.steps.tolist() == list(range(41))
-    for step in (0, 10, 20, 25, 40):
-        session.seek(step)
-        wanted = seen.plane.place_of(session.network.bank.value)
-        assert seen.path[step] == pytest.approx(wanted, abs=1e-9)
-        chart = chart_of(stage, studio)
-        assert chart.ball == pytest.approx(pixel_of(chart, np.array(wanted)), abs=1e-6)
-        again = stage.reading.curves.past.terrain.shown.plane
-        assert again is not None and again.center is seen.plane.center  # the same one
-
-
-def test_the_mouse_on_a_landscape_reads_its_loss_and_goes_to_a_step_of_the_path(
-    pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
-) -> None:
-    seen = stage.frame_data().curve.below
-    assert seen is not None and seen.plane is not None
-    at = pixel_of(terrain, np.array([seen.plane.xs[3], seen.plane.ys[30]]))
-    stage.hover_at(*at)
-    studio.stage(stage, 0.0, SIZE)
-    loss = rounded(float(seen.plane.losses[30, 3]), 3)
-    assert any(f"loss {loss} here" in each for each in stage.picture().words)
-    drag(pointer, pixel_of(terrain, seen.path[17]))
-    assert session.step_index == 17
-    drag(pointer, at)  # far from the path
-    assert session.step_index == 17
-
-
-def test_the_ball_is_dragged_and_one_undo_takes_it_back(
-    pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
-) -> None:
-    seen = stage.frame_data().curve.below
-    assert seen is not None and seen.plane is not None
-    before = session.network.bank.value.copy()
-    goal = np.array([seen.plane.xs[10], seen.plane.ys[12]])
-    x, y = pixel_of(terrain, goal)
-    half = (terrain.ball[0] + x) / 2, (terrain.ball[1] + y) / 2
-    drag(pointer, terrain.ball, half, (x, y))
-    assert session.network.bank.value == pytest.approx(seen.plane.values_at(*goal), abs=1e-5)
-    assert chart_of(stage, studio).ball == pytest.approx((x, y), abs=0.5)
-    pointer.controller.undo()
-    assert np.array_equal(session.network.bank.value, before)
-
-
-@pytest.mark.slow
-def test_a_landscape_along_two_weights_needs_them_pinned(
-    pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
-) -> None:
-    stage.common.curve_view.choose("two")
-    studio.stage(stage, 0.0, SIZE)
-    assert text("past.pin_two") in stage.picture().words
-    stage.pin(3)
-    stage.pin(11)
-    studio.stage(stage, 0.0, SIZE)
-    reader = stage.reading.curves.past.terrain
-    reader.planes.background.complete()
-    chart_of(stage, studio)
-    plane = reader.shown.plane
-    assert plane is not None and np.flatnonzero(plane.across).tolist() == [3]
-    assert np.flatnonzero(plane.up).tolist() == [11]
-    session.seek(10)  # the others have other values there
-    chart_of(stage, studio)
-    reader.planes.background.complete()
-    chart_of(stage, studio)
-    assert reader.shown.plane is not None
-    assert np.array_equal(reader.shown.plane.center, session.network.bank.value)
-
-
-@pytest.mark.slow
-def test_a_landscape_is_made_anew_where_the_path_has_left_it(
-    stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
-) -> None:
-    before = stage.reading.curves.past.terrain.shown.plane
-    session.learning_rate = 5.0
-    session.advance(300)
-    chart_of(stage, studio)
-    chart_of(stage, studio)
-    stage.reading.curves.past.terrain.planes.background.complete()
-    stage.reading.curves.past.filled.background.complete()
-    chart_of(stage, studio)
-    seen = stage.frame_data().curve.below
-    assert seen is not None and seen.plane is not None and seen.plane is not before
-    left, right, bottom, top = seen.plane.span
-    assert ((left <= seen.path[:, 0]) & (seen.path[:, 0] <= right)).all()
-    assert ((bottom <= seen.path[:, 1]) & (seen.path[:, 1] <= top)).all()
-
-
-@pytest.mark.some(1)
-@pytest.mark.parametrize("plays", [False, True])
-def test_a_landscape_of_the_start_follows_the_path_as_it_grows(
-    stage: Stage, studio: Studio, session: sv.Session, plays: bool
-) -> None:
-    session.reset()
-    session.engine = "cpu"
-    stage.common.curve_view.large, stage.common.curve_view.order = True, "landscape"
-    reader = stage.reading.curves.past.terrain
-
-    def shown() -> Any:
-        chart_of(stage, studio)
-        reader.planes.background.complete()
-        chart_of(stage, studio)
-        return reader.shown.plane
-
-    assert np.nan_to_num(shown().shares).max() == 0.0
-    session.play() if plays else session.advance(30)
-    until(lambda: session.step_index >= 30)
-    later = shown()
-    session.pause()
-    assert later is not None and later.shares[0] > 0.5
-    assert shown().shares[0] > 0.5
-
-
 def test_nothing_is_computed_when_nobody_looks(
-    stage: Stage, studio: Studio, terrain: Chart, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader, stage.patience = stage.reading.curves.past, 0.01
-    monkeypatch.setattr(Landscape, "loss_at", lambda self, values: time.sleep(0.02) or 1.0)
-    reader.terrain.planes.start(points=201)
-    while reader.terrain.planes.done == 0.0:
-        time.sleep(0.01)
-    stage.common.curve_view.large = False
-    chart_of(stage, studio)
-    assert not reader.terrain.planes.background.busy and not reader.filled.background.busy
-    stage.common.curve_view.large = True
-    chart_of(stage, studio)
-    assert reader.terrain.planes.background.busy  # again
-    reader.terrain.planes.background.stop()
+    def slow(twin: Timeline, steps: Iterable[int]) -> Iterator[tuple[int, Bank | None]]:
+        for each in arrivals(twin, steps):
+            time.sleep(0.1)
+            yield each
+
+    monkeypatch.setattr(over_time, "arrivals", slow)
+    reading = stage.reading
+    curves, filled = reading.curves, reading.curves.past.filled
+    curves.past.waits = False
+    for facts in (reading.facts, None):
+        curves.pointed(stage.over, stage.common.curve_view, reading.now, facts)
+        assert filled.background.busy == (facts is not None)
+    filled.background.stop()
 
 
 @pytest.fixture

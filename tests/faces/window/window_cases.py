@@ -766,11 +766,7 @@ def case_what_is_found_in_the_background_is_drawn_though_nothing_else_changes() 
     stage = Stage(show)
     stage.patience = 0.05
     bench = Bench(show, recipe, stage)
-    stage.common.curve_view.order = "landscape"
     bench.press("l")
-    terrain = stage.reading.curves.past.terrain
-    bench.until(lambda: terrain.shown.done == 1.0 and len(terrain.shown.path) == 61)
-    stage.common.curve_view.order = "layer"
     stage.common.curve_view.compared = 10, 30
     bench.until(lambda: any("10 to 30" in each for each in stage.picture().words))
     bench.press(Key.Key_Escape)

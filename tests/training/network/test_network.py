@@ -10,6 +10,7 @@ import re
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -673,6 +674,22 @@ def test_inputs_by_name_are_those_side_by_side(engine: str) -> None:
     assert (net.predict_proba(BY_NAME) == net.predict_proba(ROWS)).all()
     losses = [net.loss_on(each, U[:, :1], None, sv.Loss("mse"))() for each in (BY_NAME, ROWS)]
     assert losses[0] == losses[1]
+
+
+@pytest.mark.parametrize("precision", ["full", "mixed"])
+@pytest.mark.parametrize("loss", ["softmax_cross_entropy", sv.Loss("huber", factor=3.0)])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_kernels_compute_the_loss_as_the_loss_itself_does(
+    rng: np.random.Generator, loss: Any, precision: str, is_weighted: bool
+) -> None:
+    net = sv.Network([3, 40, 4], "tanh", seed=0)
+    inputs, targets = rng.normal(size=(700, 3)), np.eye(4)[rng.integers(0, 4, 700)]
+    weights = rng.random(700) if is_weighted else None
+    s = sv.Session(net, (inputs, targets), loss, engine="cpu", precision=precision)
+    found = s.network.loss_on(inputs, targets, weights, s.loss_function)
+    for _ in range(2):
+        assert found() == pytest.approx(s.loss_function(net(inputs), targets, weights), rel=1e-6)
+        net.bank.value[:] = rng.normal(size=len(net.bank))
 
 
 def test_one_sample_by_name_has_one_output(operator: sv.Network) -> None:

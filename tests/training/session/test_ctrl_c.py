@@ -104,7 +104,6 @@ LOOKS: dict[str, tuple[Callable[[sv.Session, Path], object], int]] = {
     "save": (lambda s, folder: s.save(folder / "run", progress=False), 301),
     "first": (lambda s, folder: s.first("grad norm > 100", progress=False), 61),
     "samples": (lambda s, folder: s.samples_that_moved(3, steps=5, progress=False), 601),
-    "landscape": (lambda s, folder: s.landscape(size=3, progress=False), 301),
     "numbers": (lambda s, folder: s.numbers("affine 0"), 5),
     "caption": (lambda s, folder: s.caption(0), 201),
     "copy": (lambda s, folder: s.copy(), 211),

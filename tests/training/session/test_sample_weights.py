@@ -15,7 +15,6 @@ import scalarviz as sv
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.errors import EngineError, InputError, UnknownNameError
 from scalarviz.pages.engine_data import why_not
-from scalarviz.training.session.landscape import Landscape
 from tests.sessions import advanced, reloaded
 from tests.story.test_captions import agrees, equations, value_of, walk
 from tests.wording import refused
@@ -219,7 +218,7 @@ def test_a_file_keeps_weights_and_its_training_goes_on(tmp_path: Path) -> None:
     assert np.array_equal(advanced(s, 9).losses, advanced(other, 9).losses)
 
 
-def test_replicas_and_landscapes_know_weights() -> None:
+def test_replicas_know_weights() -> None:
     def make(seed: int) -> sv.Session:
         net = sv.Network([4, 6, 3], "tanh", seed=seed)
         return sv.Session(
@@ -229,9 +228,6 @@ def test_replicas_and_landscapes_know_weights() -> None:
     many = advanced(sv.replicate(make(0), [3, 4, 5, 6]), 20)
     alone = advanced(make(4), 20)
     assert np.array_equal(many.losses[1], alone.losses)
-    s = advanced(session(weighted(), batch=None), 5)
-    found = Landscape(s.timeline, [], 2).loss_at(s.network.bank.value)
-    assert found == pytest.approx(advanced(s, 1).loss, rel=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["mse", sv.Loss("mae", mean="none"), "softmax_cross_entropy"])

@@ -308,7 +308,6 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "redo": lambda s, path: tried(s.redo),
     "first": lambda s, path: s.first("weight 3 > 9"),
     "samples_that_moved": lambda s, path: tried(lambda: s.samples_that_moved(3)),
-    "landscape": lambda s, path: s.landscape(size=2),
     "branch": lambda s, path: s.branch(),
     "switch": lambda s, path: s.switch(0),
     "explain": lambda s, path: s.explain(3),
