@@ -41,7 +41,6 @@ TABLES = {
     "scene.layout.camera.CAMERAS": "camera",
     "scene.canvas.palette.THEMES": "theme",
     "faces.controller.changes.PRESETS": "preset",
-    "faces.controller.export.KINDS": "export of the window",
     "faces.cli.render_scene.KINDS": "file of render",
     "stage.render.MOVES": "move of the camera",
     "files.shaders.network_export.EXPORTS": "file of an export",

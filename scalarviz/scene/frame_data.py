@@ -271,7 +271,7 @@ class Work:
 
     text: str
     action: str
-    part: float | None = None
+    part: float
 
 
 @dataclass(frozen=True)

@@ -363,11 +363,6 @@ class CurveView:
         else:
             self.order = name
 
-    @property
-    def past(self) -> str | None:
-        """The contents below the network in the form that `RenderOptions` accepts, or None."""
-        return " ".join([self.kind, self.order, *self.settings]) if self.large else None
-
     def pin(self, row: int) -> None:
         """Store the bank index of a weight that was pinned."""
         self.pinned = (*(each for each in self.pinned if each != row), row)[-2:]

@@ -418,14 +418,6 @@ ROWS = (
         key="f2",
     ),
     Command(
-        "branches beside",
-        "button",
-        "Show the branches side by side",
-        text="Branches side by side",
-        menu="Time",
-        window=True,
-    ),
-    Command(
         "edit",
         "number",
         on_cube=True,
@@ -627,7 +619,7 @@ ROWS = (
     Command(
         "scenes", "choice", "Open a scene; Undo returns to the previous one", menu="Scenes", room=40
     ),
-    Command("cancel", "button", "Cancel the current export", menu="File", window=True),
+    Command("cancel", "button", "Cancel the search", menu="File", window=True),
     Command(
         "copy link",
         "button",
@@ -705,7 +697,7 @@ OF_TRAININGS = (
     *("learning rate in numbers", "learning rate", "double rate", "halve rate", "weight rate"),
     *("edit", "type a value", "freeze", "layer rate", "freeze layer", "own input", "go wrong"),
     *("add neuron", "remove neuron", "add layer", "remove layer", "stop when", "type a stop"),
-    *("undo", "redo", "branches", "branch name", "rename", "branches beside", "reset"),
+    *("undo", "redo", "branches", "branch name", "rename", "reset"),
 )
 
 

@@ -137,7 +137,7 @@ def record(
     look = looked(look or VIDEO, view)
     show = shown(session)
     clock: Session | SharedClock = (
-        show.session if isinstance(show, Show) else SharedClock(show.sessions, replays=show.replays)
+        show.session if isinstance(show, Show) else SharedClock(show.sessions)
     )
     for one in [show.session] if isinstance(show, Show) else show.sessions:
         rewind(one)

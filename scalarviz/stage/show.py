@@ -232,15 +232,10 @@ MOST_SESSIONS = 6  # sessions
 @final
 @dataclass(frozen=True)
 class Several:
-    """Sessions to show side by side, each with a name; create one with `Several.of`.
-
-    Attributes:
-        replays: whether a video replays the past: each session stops at the end of its branch
-    """
+    """Sessions to show side by side, each with a name; create one with `Several.of`."""
 
     shows: tuple[Show, ...]
     names: tuple[str, ...]
-    replays: bool = False
 
     @property
     def sessions(self) -> list[Session]:

@@ -438,7 +438,6 @@ def test_scalars_are_curves_over_the_steps_of_the_loss(studio: Studio, tmp_path:
         assert stage.frame_data().curve.settings == view.settings == settings
     below = stage.frame_data().curve.below
     assert not len(below.curves[0].smoothed)
-    assert view.past == "value scalars raw linear"
     view.choose("linear")
     assert view.settings == ["raw"]
 

@@ -25,7 +25,6 @@ from scalarviz.faces.controller import changes, stopping
 from scalarviz.faces.controller.changes import Edits
 from scalarviz.faces.controller.clock_control import ClockControl, reporting_errors
 from scalarviz.faces.controller.control import unit_for
-from scalarviz.faces.controller.export import RunProcess, attend_branches
 from scalarviz.faces.controller.guide import Guide
 from scalarviz.faces.controller.options import Options, Recipe, as_sentence
 from scalarviz.faces.controller.precompile import Warming, computes, load_kernels
@@ -75,14 +74,13 @@ class Controller:
         self.own_session = self.show.session
         self.stage: Stage = stage
         self.message = ""
-        self.hand, self.exports = face.hand, face.exports
+        self.hand = face.hand
         self.guide: Guide = Guide(self)
         self.options = Options(recipe, self.show)
         self.edits = Edits(self.show.session)
         self.trail = changes.ShownTrainings()
         self.preset: Change | None = None
         self.mark: tuple[float, bool] | None = None
-        self.branch_windows: list[RunProcess] = []
         self.search = stopping.Search()
         self.last_words: list[str] = []
         self._is_left = self._plays_soon = self._resumes = False
@@ -90,7 +88,7 @@ class Controller:
         self.warming = Warming()
         self.time: ClockControl = ClockControl(self, [self], steps, speed)
         self.look_at_kernels()
-        stage.travel, stage.end_work = self.travel, self.cancel_exports
+        stage.travel, stage.end_work = self.travel, self.cancel_search
 
     @property
     def session(self) -> Session:
@@ -152,10 +150,7 @@ class Controller:
             self.tell(text("own.left"))
         if self._plays_soon and not self.warming.held:
             self.play_soon()
-        for result, failed in self.exports.results().items():
-            self.tell(result, text("exports.seen") * failed, nothing)
-        attend_branches(self)
-        self.stage.work = self.search.work or self.exports.work or self.warming.compiling.work
+        self.stage.work = self.search.work or self.warming.compiling.work
         time.attend()
 
     @computes
@@ -170,22 +165,18 @@ class Controller:
         if self.stage.own is None:
             self.stage.offer({})
 
-    def cancel_exports(self) -> None:
-        """Stop the processes that write files, and a search through past steps."""
+    def cancel_search(self) -> None:
+        """Stop a search through past steps."""
         self.search.cancel()
-        for result in self.exports.stop():
-            self.tell(result)
 
     def quit(self) -> None:
-        """Stop everything except the files that the user wants to keep writing.
+        """Stop everything.
 
         `rest` waits until the current command has ended. Later messages are added to `last_words`.
         """
         self._is_left = True
         self.hand.drop()
         self.time.pause()
-        if not self.exports.lasting:
-            self.last_words += self.exports.stop()
         self.warming.stop()
 
     def rest(self) -> None:

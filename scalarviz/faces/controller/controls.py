@@ -29,7 +29,6 @@ from scalarviz.faces.controller.export import (
     copy_link,
     entries,
     entry_of,
-    open_branches,
 )
 from scalarviz.faces.controller.stopping import completions, find_first, stop_when
 from scalarviz.scene.look import OFFERS
@@ -276,11 +275,6 @@ CONTROLS = table(
         Control("branch name", changes.rename, field("branch_name")),
         Control("rename", press("face.start_editing", "branch name")),
         Control(
-            "branches beside",
-            press(open_branches),
-            enabled=lambda state: len(state.branches) > 1,
-        ),
-        Control(
             "edit",
             to_pinned("edit"),
             of("pinned", "value"),
@@ -347,7 +341,7 @@ CONTROLS = table(
         ),
         Control(
             "cancel",
-            press("cancel_exports"),
+            press("cancel_search"),
             enabled=lambda state: state.work is not None and bool(state.work.action),
         ),
         Control("copy link", press(copy_link)),

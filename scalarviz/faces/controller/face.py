@@ -21,7 +21,6 @@ from scalarviz.faces.controller.clock_control import ClockControl, reporting_err
 from scalarviz.faces.controller.control import Control, FaceState, state_of
 from scalarviz.faces.controller.controller import CommandQueue, Controller
 from scalarviz.faces.controller.controls import walk
-from scalarviz.faces.controller.export import Exports
 from scalarviz.faces.controller.keys import command_of, help_rows
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.train import Autosave
@@ -71,7 +70,7 @@ class Face:
         self.fill_screen: Callable[[], None] = nothing
         self.copy_text: Callable[[str], None] = nothing
         self.ask_color: Callable[[FloatArray, Callable[[FloatArray], None]], None] | None = None
-        self.hand, self.exports = CommandQueue(), Exports()
+        self.hand = CommandQueue()
         self.together = len(stage.panes) > 1
         self.jumps = self._commands = 0
         known = recipes or [None] * len(stage.panes)

@@ -107,8 +107,6 @@ class PageView(CellOutput):
             return
         self.closed = True
         _open.remove(self)
-        for name in self.face.lead.exports.let_go():
-            say(text("notices.still_written", file=name))
         elsewhere = {pane.session for each in _open for pane in each.face.panes}
         if not elsewhere & {pane.session for pane in self.face.panes}:
             self.face.quit()

@@ -39,17 +39,13 @@ from PySide6.QtWidgets import (
     QApplication,
     QColorDialog,
     QComboBox,
-    QDialog,
-    QDialogButtonBox,
     QFileDialog,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QMainWindow,
     QMenu,
     QMenuBar,
     QMessageBox,
-    QProgressBar,
     QSlider,
     QVBoxLayout,
     QWidget,
@@ -57,12 +53,10 @@ from PySide6.QtWidgets import (
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import Stop
-from scalarviz.base.texts import plural, text
+from scalarviz.base.texts import text
 from scalarviz.faces.controller.control import Control, FaceState, Shown, state_of
 from scalarviz.faces.controller.export import (
     drop,
-    export_to,
-    named,
     open_run,
     save,
     save_network,
@@ -70,7 +64,7 @@ from scalarviz.faces.controller.export import (
 from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.train import Autosave
-from scalarviz.faces.window.application import dress, having, spaced
+from scalarviz.faces.window.application import dress, spaced
 from scalarviz.faces.window.control_bar import STYLE, WIDTH, ControlBar, edit
 from scalarviz.faces.window.picture_widget import View
 from scalarviz.scene.layout.division import Division
@@ -138,7 +132,6 @@ class MainWindow(QMainWindow):
         self.title = QMenuBar(nativeMenuBar=False)
         self.title.setStyleSheet(STYLE)
         self.menus = Menus(self, (self.title, self.controls.panel.bar))
-        self.farewell = ExportsDialog(self, face, self.close)
         face.start_editing = self._start_editing
         face.fill_screen = lambda: self.setWindowState(
             self.windowState() ^ Qt.WindowState.WindowFullScreen
@@ -320,7 +313,6 @@ class MainWindow(QMainWindow):
             if self.opening is not None and self.view.drawn:
                 self.opening.attend()
             self.face.attend()
-            self.farewell.attend()
             if self.keep.due and not self.face.all.held:
                 self.face.lead.do(partial(self.keep.now, self.face.lead.own_session), name="keep")
             self.face.drawing(self._refresh)
@@ -429,12 +421,7 @@ class MainWindow(QMainWindow):
         return text("notices.not_written", path=name)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Close the window, unless the user must first decide about exports in progress."""
-        decided = self.stop.asked or self.error or self.face.lead.exports.lasting
-        if self.farewell.needed and not decided:
-            event.ignore()
-            self.farewell.ask()
-            return
+        """Stop everything, and close the window."""
         self.loop.quit()
         self._timer.stop()
         self.face.quit()
@@ -472,15 +459,13 @@ class Menus:
         self._add(self.menus["Help"], text("menus.about"), about)
 
     def _make_file(self, menu: QMenu) -> None:
-        face, of_file = self.face, self._of_file
+        of_file = self._of_file
         for what, kind, act, name in (
             ("open", "runs", of_file(open_run), ""),
             ("save", "runs", self._save, "run.safetensors"),
             ("network", "networks", of_file(save_network), "network.safetensors"),
             ("learn", "photos", of_file(drop), ""),
             ("picture", "images", self._export, "network.png"),
-            ("video", "videos", partial(export_to, face), "network.mp4"),
-            ("trains", "pages", partial(export_to, face), "network.html"),
         ):
             self._add(menu, text(f"menus.{what}"), partial(self._ask, what, kind, act, name))
         menu.insertSeparator(menu.actions()[4])
@@ -554,78 +539,3 @@ class Menus:
 def with_key(title: str, key: str) -> str:
     """Return the text of a menu entry with its key at the right."""
     return f"{title}\t{written_key(key).capitalize()}" if key else title
-
-
-# The dialog about exports in progress when the window is closed.
-
-Role = QDialogButtonBox.ButtonRole
-
-
-@final
-class ExportsDialog(QDialog):
-    """Asks whether to finish exports in progress without the window, or to cancel them.
-
-    `leave` closes the window. It is called after the answer, or when all files are written.
-    """
-
-    def __init__(self, parent: QWidget, face: Face, leave: Callable[[], object]) -> None:
-        super().__init__(parent)
-        self.face = face
-        self.leave = leave
-        self._failures = 0
-        having(self, windowTitle="scalarviz", windowModality=Qt.WindowModality.WindowModal)
-        layout = spaced(QVBoxLayout(self), (20, 18, 20, 16), spacing=14)
-        self.said = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
-        self.said.setMinimumWidth(380)
-        self.bar = QProgressBar(textVisible=False)
-        self.bar.setAccessibleName(text("farewell.bar"))
-        buttons = QDialogButtonBox()
-        self.finish = buttons.addButton(text("farewell.finish"), Role.AcceptRole)
-        self.discard = buttons.addButton(text("farewell.discard"), Role.DestructiveRole)
-        self.stay = buttons.addButton(text("farewell.stay"), Role.RejectRole)
-        for part in (self.said, self.bar, buttons):
-            layout.addWidget(part)
-        self.finish.clicked.connect(self._finish)
-        self.discard.clicked.connect(self._discard)
-        self.stay.clicked.connect(self.reject)
-
-    @property
-    def needed(self) -> bool:
-        """Whether files are being written."""
-        return bool(self.face.lead.exports.going)
-
-    def ask(self) -> None:
-        """Open the dialog; the window stays open in the meantime."""
-        names = self.face.lead.exports.going
-        self.said.setText(plural("farewell.asking", len(names), names=named(names)))
-        dress(self, self.face.stage.look.theme)
-        self._failures = self.face.lead.exports.failures
-        self._show_progress()
-        self.finish.setDefault(True)
-        self.finish.setFocus()
-        self.adjustSize()
-        self.open()
-
-    def attend(self) -> None:
-        """Close the window when all files are written; if one failed, close only the dialog."""
-        if self.isVisible() and self.needed:
-            self._show_progress()
-        elif self.isVisible():
-            self.hide()
-            if self.face.lead.exports.failures == self._failures:
-                self.leave()
-
-    def _show_progress(self) -> None:
-        done, total = self.face.lead.exports.counts
-        self.bar.setRange(0, total)  # 0: activity only
-        self.bar.setValue(done)
-
-    def _finish(self) -> None:
-        self.face.lead.exports.lasting = True
-        self.hide()
-        self.leave()
-
-    def _discard(self) -> None:
-        self.face.lead.cancel_exports()
-        self.hide()
-        self.leave()

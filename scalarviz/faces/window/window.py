@@ -8,7 +8,6 @@ from functools import partial
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.faces.controller.export import Exports
 from scalarviz.faces.controller.face import Face, WatchOptions
 from scalarviz.faces.controller.train import Autosave, closing
 from scalarviz.faces.window.display_check import check_window
@@ -18,8 +17,6 @@ from scalarviz.stage.show import Several, Show
 
 def watch(shown: Show | Several, options: WatchOptions) -> int:
     """Show sessions in a window until it is closed; return the exit code.
-
-    After the window is closed, exports that should outlast it are finished.
 
     Returns 0, or 130 after Ctrl-C. If drawing raises an error, the session is first saved if
     `options.keep` has a file for it. Raises DisplayError if no window can be opened.
@@ -64,9 +61,8 @@ def watch(shown: Show | Several, options: WatchOptions) -> int:
         say(text("saving.other", path=keep.path))
     keep.end(controller.own_session, stop.asked)
     if window.error is not None:
-        face.lead.exports.stop()
         raise window.error
-    return stop.code or finish(face.lead.exports)
+    return stop.code
 
 
 def save_at_once(face: Face, keep: Autosave) -> None:
@@ -74,11 +70,3 @@ def save_at_once(face: Face, keep: Autosave) -> None:
     session = face.lead.own_session
     session.timeline.lock.inherit(threading.main_thread().ident)
     keep.end(session, False)
-
-
-def finish(exports: Exports) -> int:
-    """Wait for exports that should outlast the window; return the exit code."""
-    say(*(text("notices.still_written", file=file) for file in exports.going))
-    code = exports.finish()
-    say(*exports.told)
-    return code

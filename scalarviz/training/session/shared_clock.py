@@ -32,15 +32,12 @@ class SharedClock:
 
     Attributes:
         sessions: the sessions; during play, each of them is `playing`
-        replays: whether to only repeat steps that were taken before; each session waits at the end
-            of its branch
         halted: sessions that cannot continue, each with its clock and the error or the reason given
             by a callback. Other sessions continue without them until they are moved
     """
 
-    def __init__(self, sessions: Sequence[Session], *, replays: bool = False) -> None:
+    def __init__(self, sessions: Sequence[Session]) -> None:
         self.sessions = tuple(sessions)
-        self.replays = replays
         self.halted: Halted = {}
         self._lock = SessionLock()
         self._player = Background(self._lock)
@@ -52,10 +49,7 @@ class SharedClock:
     def _left(self) -> list[Session]:
         """Sessions that can continue."""
         self.halted = {each: why for each, why in self.halted.items() if each.clock == why[0]}
-        left = [each for each in self.sessions if each not in self.halted]
-        if self.replays:
-            left = [each for each in left if each.clock < each.timeline.branch.end]
-        return left
+        return [each for each in self.sessions if each not in self.halted]
 
     @property
     def going(self) -> list[Session]:
@@ -223,14 +217,12 @@ class SharedClock:
         movers = [session for session in self.going if session.clock < Clock(step)]
 
         def go(session: Session) -> None:
-            end = session.timeline.branch.end.step
-            if session in records:
-                session.seek(step)
-                if session.step_index == end:
-                    self.halted[session] = session.clock, text("follow.over")
+            if session not in records:
+                session.advance(step - session.step_index, progress=False)
                 return
-            last = min(step, end) if self.replays else step
-            session.advance(last - session.step_index, progress=False)
+            session.seek(step)
+            if session.step_index == session.timeline.branch.end.step:
+                self.halted[session] = session.clock, text("follow.over")
 
         self._go_on(movers, go)
 

@@ -1,6 +1,5 @@
 """Several sessions under one face: on one clock, alone, in videos, and as branches in a window."""
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,16 +11,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.texts import text
-from scalarviz.faces.controller import export
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.export import export_to
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.scene.layout.plates import HALF
-from scalarviz.stage import render
 from scalarviz.stage.render_options import shown
 from scalarviz.stage.stages import stages_of
-from tests.faces.controller.fake_stage import attended, drag
+from tests.faces.controller.fake_stage import drag
 from tests.machine import until
 from tests.sessions import colours
 from tests.studio import Studio
@@ -303,85 +299,6 @@ def test_the_keys_of_several_are_in_their_help_alone(controller: Any, face: Face
     assert not controller.face.press("j")
 
 
-PROGRAM = """
-import json, os, sys
-files = {name: os.path.getsize(os.path.join(sys.argv[2], name)) for name in os.listdir(sys.argv[2])}
-open(sys.argv[3], "w").write(json.dumps([files, json.loads(sys.argv[4])]))
-"""
-
-
-@pytest.fixture
-def filmed(open_face: Callable[..., Faced]) -> Faced:
-    return open_face(make(), make(first=2), make(3, 3))
-
-
-def test_a_video_is_of_all_sessions_as_they_are_seen(
-    filmed: Faced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
-    export_to(filmed.face, tmp_path / "all.mp4")
-    assert "Nothing to make a video of" in " ".join(filmed.told())
-    filmed.press("right", "right", "d")
-    filmed.stage.pin([4, 7, None])
-    filmed.stage.take(color="difference to first")
-    export_to(filmed.face, tmp_path / "all.mp4")
-    filmed.until((tmp_path / "all.mp4").exists)
-    filmed.until(lambda: not filmed.face.lead.exports.going)
-    files, told = json.loads((tmp_path / "all.mp4").read_text())
-    assert set(files) == {f"{number}.safetensors" for number in range(3)} and all(files.values())
-    assert told["titles"] == list(filmed.face.names)
-    look = told["look"]
-    assert (look["theme"], look["pin"]) == ("light", [4, 7, None])
-    assert look["color"] == "difference to first"
-    assert f"Exported to {tmp_path / 'all.mp4'}" in " ".join(filmed.told())
-
-
-def test_a_page_is_of_the_chosen_session(
-    filmed: Faced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
-    filmed.press("x")
-    export_to(filmed.face, tmp_path / "one.html")
-    filmed.until((tmp_path / "one.html").exists)
-    filmed.until(lambda: not filmed.face.lead.exports.going)
-    files, told = json.loads((tmp_path / "one.html").read_text())
-    assert [*files] == ["0.safetensors"] and told["titles"] == [filmed.face.lead.show.title]
-
-
-def drawn_steps(
-    sessions: list[sv.Session], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> list[list[int]]:
-    """The steps of the sessions in the pictures of the video that is drawn of their saved runs."""
-    found: list[list[int]] = []
-
-    def record(several: Any, path: str, steps: int, **options: Any) -> None:
-        assert several.replays
-        clock = render.SharedClock(several.sessions, replays=True)
-        for _ in render.by_steps(clock, [*range(5, steps, 5), steps], render.Stop()):
-            found.append([session.step_index for session in several.sessions])
-
-    folder.mkdir()
-    for number, session in enumerate(sessions):
-        session.save(folder / f"{number}.safetensors", progress=False)
-    monkeypatch.setattr(render, "record", record)
-    about = {"titles": [str(i) for i in range(len(sessions))], "look": {}}
-    export.main(str(folder), "all.gif", json.dumps(about))
-    assert not folder.exists()
-    return found
-
-
-def test_each_past_is_drawn_to_its_end_though_it_stopped_by_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stopped, free = make(), make(3, 3)
-    stopped.stop_when("loss < 100")
-    stopped.advance(7)
-    assert stopped.step_index == 1 and stopped.stopped
-    stopped.advance(6)
-    free.advance(12)
-    assert drawn_steps([stopped, free], tmp_path / "a", monkeypatch) == [[5, 5], [7, 10], [7, 12]]
-
-
 def test_a_video_ends_where_the_last_session_stops_by_itself(tmp_path: Path) -> None:
     first, second = make(), make(3, 3)
     first.stop_when("loss < 100")
@@ -389,56 +306,6 @@ def test_a_video_ends_where_the_last_session_stops_by_itself(tmp_path: Path) -> 
     options: dict[str, Any] = {"size": (160, 100), "samples": 1, "fps": 1}
     assert sv.record([first, second], tmp_path / "both.gif", 20, every=2, **options) == 4
     assert (first.step_index, second.step_index) == (1, 4)
-
-
-@pytest.mark.slow
-def test_a_video_of_three_sessions_is_written(filmed: Faced, tmp_path: Path) -> None:
-    filmed.press("right", "right")
-    export_to(filmed.face, tmp_path / "all.gif")
-    filmed.until(lambda: not filmed.face.lead.exports.going, 120.0)
-    assert (tmp_path / "all.gif").stat().st_size > 1000, filmed.told()
-    assert filmed.steps == [2, 2, 2]
-
-
-def branch(session: sv.Session) -> None:
-    session.seek(2)
-    session.learning_rate = 0.25
-    session.advance(3)
-
-
-def run_in_place(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """Let the process run this code, whose first argument is the run."""
-    monkeypatch.setattr(export, "REPLAY", ("-c", f"import shutil, sys; {code}"))
-
-
-def test_it_gets_all_branches_as_they_are(
-    controller: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copy = tmp_path / "copy.safetensors"
-    run_in_place(monkeypatch, f"shutil.copy(sys.argv[1], {str(copy)!r}); print(sys.argv[2:])")
-    branch(controller.session)
-    CONTROLS["branches beside"].set(controller, 1)
-    attended(controller, lambda: controller.branch_windows)
-    (window,) = controller.branch_windows
-    attended(controller, lambda: not controller.branch_windows)  # it was closed
-    assert controller.message == "A window opens with the branches side by side"
-    assert not Path(window.folder.name).exists()
-    names = [each.name for each in controller.session.branches]
-    assert [each.name for each in sv.Session.load(copy).branches] == names and len(names) == 2
-
-
-def test_why_it_failed_is_said(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_in_place(monkeypatch, "sys.exit('there is no display')")
-    branch(controller.session)
-    CONTROLS["branches beside"].set(controller, 1)
-    attended(controller, lambda: controller.message.startswith("No window for branches"))
-    assert controller.message == "No window for branches: there is no display"
-
-
-def test_one_branch_stands_beside_none(controller: Any) -> None:
-    CONTROLS["branches beside"].set(controller, 1)
-    assert controller.message == "Only one branch so far: go back and change something"
-    assert not controller.branch_windows
 
 
 # Whatever the number of panes: what a command changes, in whom, and that it is undone there.

@@ -30,7 +30,7 @@ from scalarviz.engines.expression import expression_kernels
 from scalarviz.faces.controller import changes, precompile
 from scalarviz.faces.controller.changes import set_learning_rate
 from scalarviz.faces.controller.controller import CommandQueue
-from scalarviz.faces.controller.export import export_to, open_run, save
+from scalarviz.faces.controller.export import open_run, save
 from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.scene_file import load, scenes
 from scalarviz.scene.frame_data import Work
@@ -347,7 +347,6 @@ def test_a_session_is_held_until_its_kernels_are_there(make: Any, compiler: Path
         lambda: controller.set_option("map", "grey"),
         lambda: controller.face.click(3, 4),
         lambda: save(controller, compiler / "it.safetensors"),
-        lambda: export_to(controller.face, compiler / "it.mp4"),
     ):
         controller.message = ""
         deed()

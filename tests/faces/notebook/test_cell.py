@@ -16,8 +16,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import DisplayError, InputError
-from scalarviz.faces.controller import export, precompile
-from scalarviz.faces.controller.export import export_to
+from scalarviz.faces.controller import precompile
 from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.notebook import notebook_cells, page_view, session_display
 from scalarviz.faces.notebook.exercises import MIME, Prediction, form_of, stored_answers
@@ -156,22 +155,6 @@ async def test_closing_one_leaves_the_others() -> None:
     assert second.bundle()["image/png"]
     second.close()
     assert not session.playing
-
-
-@pytest.mark.usefixtures("studio", "patient")
-@pytest.mark.slow
-async def test_a_file_that_is_being_written_is_finished_though_the_page_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    slow = "import sys, time; time.sleep(0.3); open(sys.argv[3], 'w').write('all')"
-    monkeypatch.setattr(export, "COMMAND", ("-c", slow, "-"))
-
-    view = watch(inverting())
-    view.face.all.step(+1)
-    export_to(view.face, tmp_path / "it.mp4")
-    view.close()
-    assert "it.mp4 is still being written" in capsys.readouterr().out
-    await until(lambda: (tmp_path / "it.mp4").exists())
 
 
 @pytest.mark.usefixtures("studio", "patient")

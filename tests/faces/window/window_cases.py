@@ -44,10 +44,10 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
-from scalarviz.faces.controller import changes, export, face
+from scalarviz.faces.controller import changes, face
 from scalarviz.faces.controller import guide as tour
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.export import export_to, open_scene
+from scalarviz.faces.controller.export import open_scene
 from scalarviz.faces.controller.face import Face, Opening, WatchOptions
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.train import Autosave
@@ -847,76 +847,8 @@ def case_what_is_seen_is_exported() -> None:
         assert "cannot be written" in bench.window.photograph(f"{folder}/none/seen.png")
 
 
-class SlowExport:
-    """A bench at which a file is being written, until `path` with ".go" exists; then it is made.
-
-    One of two pictures is drawn before. What it writes is what the file is called; a name with
-    "bad" cannot be written.
-    """
-
-    def __init__(self, folder: Path, *names: str) -> None:
-        program = (
-            "import os, sys, time\n"
-            "print('1 2', flush=True)\n"
-            "while not os.path.exists(sys.argv[3] + '.go'): time.sleep(0.01)\n"
-            "sys.exit('no room') if 'bad' in sys.argv[3] else open(sys.argv[3], 'w').write('all')"
-        )
-        export.COMMAND, self._before = ("-c", program, "-"), export.COMMAND
-        show = colours()
-        self.bench = Bench(show, stage=Stage(show, reduced_motion=True))
-        self.bench.controller.time.step(+1)
-        self.paths = [folder / name for name in names]
-        for path in self.paths:
-            export_to(self.bench.controller.face, path)
-        self.exports = self.bench.controller.exports
-        self.bench.until(lambda: self.exports.counts == (len(names), 2 * len(names)))
-        self.asked = self.bench.window.farewell
-
-    def leave(self) -> SlowExport:
-        self.bench.press("q")
-        assert self.bench.window.isVisible() and self.asked.isVisible()
-        return self
-
-    def go_on(self) -> None:
-        for path in self.paths:
-            Path(f"{path}.go").touch()
-
-    def __enter__(self) -> SlowExport:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        export.COMMAND = self._before
-        self.bench.controller.face.quit()
-        self.bench.close()
-
-
-def case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it() -> None:
-    with tempfile.TemporaryDirectory() as folder, SlowExport(Path(folder), "it.mp4") as slow:
-        bench = slow.bench
-        bench.settle()
-        filled = pixels_of_chip(bench)
-        assert 0.4 < filled.index(filled[-1]) / len(filled) < 0.6, "it is not filled by half"
-        entry = bench.window.menus.entries["cancel"]
-        assert entry.isEnabled()
-        bench.press(Key.Key_Right)  # the session goes on meanwhile
-        assert bench.session.step_index == 2
-        box = chip_of(bench)
-        bench.click(bench.picture, box.right - 20.0, box.y + box.height / 2.0)
-        assert not slow.exports.going and not list(Path(folder).iterdir())
-        assert bench.controller.message == "it.mp4 was not finished and does not exist"
-        bench.settle()
-        assert not entry.isEnabled()
-
-
-EXPORTED = "network.mp4", "network.html"
-
-
 def case_the_menu_file_asks_for_a_path_and_writes_or_opens_it() -> None:
-    program = "import sys; open(sys.argv[3], 'w').write(sys.argv[4])"
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        patch.object(export, "COMMAND", ("-c", program, "-")),
-    ):
+    with tempfile.TemporaryDirectory() as folder:
         bench, place = Bench(), Path(folder)
         first = bench.session
         bench.press(Key.Key_Right)
@@ -926,16 +858,12 @@ def case_the_menu_file_asks_for_a_path_and_writes_or_opens_it() -> None:
             return str(place / given[2]), ""
 
         with patch.object(QFileDialog, "getSaveFileName", proposed):
-            for what in ("save", "network", "picture", "video", "trains"):
+            for what in ("save", "network", "picture"):
                 entries[text(f"menus.{what}")].trigger()
-                bench.until(
-                    lambda: not (bench.controller.hand.busy or bench.controller.exports.going)
-                )
+                bench.until(lambda: not bench.controller.hand.busy)
         assert sv.Session.load(place / "run.safetensors").clock == first.clock
         assert len(sv.load(place / "network.safetensors").bank) == len(first.network.bank)
         assert (place / "network.png").read_bytes().startswith(b"\x89PNG")
-        looks = [json.loads((place / each).read_text())["look"] for each in EXPORTED]
-        assert ["pin" in each for each in looks] == [True, False]
         run = str(place / "run.safetensors"), ""
         with patch.object(QFileDialog, "getOpenFileName", lambda *given: run):
             for what in ("open", "learn"):
@@ -943,62 +871,6 @@ def case_the_menu_file_asks_for_a_path_and_writes_or_opens_it() -> None:
                 entries[text(f"menus.{what}")].trigger()
                 bench.until(lambda shown=shown: bench.session is not shown)
         bench.close()
-
-
-def chip_of(bench: Bench) -> Box:
-    """The box of the button that cancels."""
-    return next(box for box, name in bench.stage.on_top.buttons if name == "Cancel")
-
-
-def pixels_of_chip(bench: Bench) -> list[Any]:
-    """The colours along the upper edge of the bar, above its letters."""
-    box, image = chip_of(bench), bench.picture.grabFramebuffer()
-    ratio, y = image.width() / bench.picture.width(), box.y + 5.0
-    xs = [box.x + 16.0 + i for i in range(int(box.width - 32.0))]
-    return [image.pixelColor(round(x * ratio), round(y * ratio)).name() for x in xs]
-
-
-def case_closing_asks_what_becomes_of_a_file_that_is_being_written() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        with SlowExport(Path(folder), "it.mp4").leave() as slow:
-            assert slow.asked.said.text().startswith("it.mp4 is still being written")
-            assert (slow.asked.bar.value(), slow.asked.bar.maximum()) == (1, 2)
-            slow.bench.click(slow.asked.stay)
-            assert slow.bench.window.isVisible() and not slow.asked.isVisible()
-            slow.leave()
-            slow.bench.click(slow.asked.finish)
-            assert not slow.bench.window.isVisible() and slow.exports.going == ["it.mp4"]
-            slow.go_on()
-            assert slow.exports.finish() == 0 and slow.paths[0].read_text() == "all"
-            assert slow.exports.told == [f"Exported to {slow.paths[0]}"]
-        with SlowExport(Path(folder), "other.mp4").leave() as slow:
-            slow.bench.click(slow.asked.discard)
-            assert not slow.bench.window.isVisible() and not slow.paths[0].exists()
-            told = "other.mp4 was not finished and does not exist"
-            assert slow.bench.controller.message == told and not slow.exports.going
-
-
-def case_a_file_that_fails_or_is_done_while_it_asks() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        with SlowExport(Path(folder), "bad.mp4", "it.mp4").leave() as slow:
-            assert slow.asked.said.text().startswith("bad.mp4 and it.mp4 are still")
-            slow.go_on()
-            slow.bench.until(lambda: not slow.asked.isVisible())
-            assert slow.bench.window.isVisible()
-            assert "bad.mp4 was not written: no room" in str(slow.bench.stage.chips())
-        with SlowExport(Path(folder), "it.gif").leave() as slow:
-            slow.go_on()  # nobody has answered yet
-            slow.bench.until(lambda: not slow.bench.window.isVisible())
-            assert slow.paths[0].read_text() == "all"
-
-
-def case_ctrl_c_does_not_ask() -> None:
-    with tempfile.TemporaryDirectory() as folder, SlowExport(Path(folder), "it.mp4") as slow:
-        slow.bench.stop.asked = True
-        slow.bench.until(lambda: not slow.bench.window.isVisible())
-        assert not slow.asked.isVisible() and not slow.paths[0].exists()
-        told = "it.mp4 was not finished and does not exist"
-        assert slow.bench.controller.last_words == [told]
 
 
 def case_a_link_is_copied_and_leads_back_here() -> None:
