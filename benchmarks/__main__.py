@@ -1,6 +1,6 @@
 """Run all benchmarks: `make bench`, or `python -m benchmarks [rounds] [--long]`.
 
-`python -m benchmarks start` runs one part, the module of that name in this folder; several can be
+`python -m benchmarks frames` runs one part, the module of that name in this folder; several can be
 named. --long adds parts that take many minutes.
 """
 
@@ -10,31 +10,13 @@ import sys
 
 from benchmarks import (
     batched_step,
-    busy,
-    calls,
-    conditions,
-    digits,
-    evaluate,
     followed,
     frames,
     from_nothing,
-    growth,
     memory,
     microgpt,
-    names,
-    notebook,
     page,
-    products,
-    replicas,
-    sessions,
-    shapes,
-    start,
-    sweeps,
-    tensorflow_js,
-    texture,
     training_step,
-    watched,
-    xor,
 )
 from benchmarks.sides import heading, options
 
@@ -42,31 +24,13 @@ PARTS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         training_step,
-        start,
         from_nothing,
-        calls,
         batched_step,
-        busy,
-        products,
-        shapes,
-        evaluate,
-        growth,
         microgpt,
-        names,
         memory,
-        replicas,
-        sweeps,
-        sessions,
-        conditions,
-        xor,
-        texture,
-        digits,
         frames,
-        watched,
         followed,
         page,
-        tensorflow_js,
-        notebook,
     )
 }
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.util import find_spec
 
 import numpy as np
@@ -57,17 +57,13 @@ def one(case: Case, batch: int) -> int:
     return 1
 
 
-def side(
-    make: Make,
-    steps: Callable[[Case, int], int] = one,
-    cases: Mapping[str, Case] = CASES,
-) -> Side:
+def side(make: Make, steps: Callable[[Case, int], int] = one) -> Side:
     """A side of this benchmark: the seconds of a step, given network, batch and threads."""
 
     def seconds(name: str, batch: str, threads: str) -> float:
         keep_on_cores(int(threads))
-        step = make(cases[name], int(batch), int(threads))
-        return median_time(step, warm_up=20, least_seconds=0.4) / steps(cases[name], int(batch))
+        step = make(CASES[name], int(batch), int(threads))
+        return median_time(step, warm_up=20, least_seconds=0.4) / steps(CASES[name], int(batch))
 
     return seconds
 

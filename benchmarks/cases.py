@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,17 @@ def multiplications(sizes: Sequence[int], batch: int) -> int:
 def steps_a_call(batch: int, operations: int = 0) -> int:
     """Enough that the call itself does not count, of steps with so many operations each."""
     return max(1, min(max(64, 4096 // batch), MOST_OPERATIONS // max(1, operations)))
+
+
+def picture() -> sv.data.Texture:
+    """The astronaut of scikit-image at 256 x 256; the built-in landscape without scikit-image."""
+    from scalarviz import data
+
+    if not find_spec("skimage"):
+        return data.Texture()
+    from skimage.data import astronaut
+
+    return data.Texture(astronaut(), size=256)
 
 
 def texture_session(picture: sv.data.Texture, seed: int = 0) -> sv.Session:

@@ -14,11 +14,13 @@ within one process: two runs alternate in blocks of half a second, and one of th
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -27,7 +29,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.sides import Options, answer, in_turn, spread
-from benchmarks.watched import screen
 
 NETWORKS = {  # width, batch
     5_000: (50, 16), 1_000_000: (700, 16), 8_000_000: (2000, 64), 25_000_000: (3500, 32)
@@ -169,6 +170,25 @@ def long(steps: str):
         seconds = time.perf_counter() - begun
         whole = run.followed.whole_steps.tolist()
         return [seconds, run.overhead, len(run.followed.steps), len(whole), path.stat().st_size]
+
+
+@contextmanager
+def screen():
+    """A display, if there is none: Xvfb's."""
+    if os.environ.get("DISPLAY"):
+        yield os.environ["DISPLAY"]
+        return
+    read, write = os.pipe()
+    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1400x900x24"]
+    server = subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        number = answer.readline().strip()
+    try:
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait()
 
 
 SIDES = {

@@ -12,12 +12,15 @@ compiles four functions that never change.
 
 from __future__ import annotations
 
+import os
 import statistics
+import subprocess
+import sys
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 
 from benchmarks.sides import Options, in_turn, seconds_of
-from benchmarks.start import processor_time
 from docs.build_kernels import FOLDER
 
 FOUR = """
@@ -82,6 +85,30 @@ def run_for(name: str, folder: str, shipped: str = "") -> float:
     """Seconds of processor time of ten steps, with a folder of kernels and of shipped ones."""
     program = STEPS.format(folder=shipped, session=ARCHITECTURES[name])
     return processor_time(["-c", program], folder)
+
+
+def processor_time(arguments: Sequence[str], folder: str) -> float:
+    """Seconds of processor time of one program, with its children, that works in a folder."""
+    here = os.pathsep.join([os.getcwd(), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"SCALARVIZ_CACHE_DIR": folder, "PYTHONPATH": here}
+    before = time_of_children()
+    subprocess.run(
+        [sys.executable, *arguments],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        env=environment,
+    )
+    return time_of_children() - before
+
+
+def time_of_children() -> float:
+    """Seconds of processor time of all children that have ended, and of theirs."""
+    import resource  # Windows has none
+
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 SIDES = {name: partial(seconds_for, name) for name in ARCHITECTURES}

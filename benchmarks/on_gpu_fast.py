@@ -105,8 +105,7 @@ def played(session: Any, way: str) -> tuple[float, list[float]]:
 def texture_of(seed: int) -> Any:
     """A training of a picture."""
     import scalarviz as sv
-    from benchmarks.cases import texture_session
-    from benchmarks.texture import picture
+    from benchmarks.cases import picture, texture_session
 
     if not SIMULATED:
         session = texture_session(picture(), seed)

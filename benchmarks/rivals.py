@@ -1,4 +1,4 @@
-"""The same training steps and outputs in PyTorch and JAX, written as in their tutorials."""
+"""The same training steps in PyTorch and JAX, written as in their tutorials."""
 
 from __future__ import annotations
 
@@ -19,13 +19,7 @@ def torch_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
     model = torch_model(case)
     optimizer = getattr(torch.optim, case.optimizer)(model.parameters(), lr=case.rate)
     inputs, targets = map(torch.from_numpy, case.samples(batch))
-    return step_of_torch(model, optimizer, torch.nn.MSELoss(), inputs, targets)
-
-
-def step_of_torch(
-    model: Any, optimizer: Any, criterion: Any, inputs: Any, targets: Any
-) -> Callable[[], object]:
-    """A step of a model of PyTorch, as in its tutorials."""
+    criterion = torch.nn.MSELoss()
 
     def step() -> float:
         optimizer.zero_grad()
@@ -35,20 +29,6 @@ def step_of_torch(
         return float(loss.item())
 
     return step
-
-
-def torch_outputs(case: Case, batch: int, threads: int) -> Callable[[], object]:
-    """PyTorch eager, the outputs of a batch."""
-    import torch
-
-    torch.set_num_threads(threads)
-    model, inputs = torch_model(case), torch.from_numpy(case.samples(batch)[0])
-
-    def outputs() -> Any:
-        with torch.inference_mode():
-            return model(inputs)
-
-    return outputs
 
 
 def torch_model(case: Case) -> Any:
@@ -137,17 +117,6 @@ def jax_update(case: Case, batch: int) -> tuple[Callable[[Any], Any], Any]:
         return sgd, (start, jnp.float32(0))
     moments = [every(jnp.zeros_like, start) for _ in range(2)]
     return adam, (start, (*moments, jnp.float32(0)), jnp.float32(0))
-
-
-def jax_outputs(case: Case, batch: int, threads: int) -> Callable[[], object]:
-    """JAX, jitted, the outputs of a batch."""
-    import jax
-    import jax.numpy as jnp
-
-    inputs, parameters = jnp.asarray(case.samples(batch)[0]), first_parameters(case)
-    parameters = jax.tree_util.tree_map(jnp.asarray, parameters)
-    jitted = jax.jit(jax_model(case))
-    return lambda: jax.block_until_ready(jitted(parameters, inputs))
 
 
 def jax_model(case: Case) -> Callable[[Any, Any], Any]:

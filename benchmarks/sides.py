@@ -107,18 +107,17 @@ def short_spread(seconds: Sequence[float]) -> str:
 
 
 def print_beside(
-    names: Mapping[str, str], times: Mapping[str, Sequence[float]], of_cpu: str = "", more: str = ""
+    names: Mapping[str, str], times: Mapping[str, Sequence[float]], of_cpu: str
 ) -> None:
     """A line for each side, and how many times as fast the cpu engine is.
 
     Args:
         of_cpu: what else there is to say of the cpu engine
-        more: the same of each other side
     """
     width = max(map(len, names.values())) + 1
     for side, seconds in times.items():
         ratio = statistics.median(seconds) / statistics.median(times["cpu"])
-        beside = f"the cpu engine is {ratio:.2f} times as fast{more}"
+        beside = f"the cpu engine is {ratio:.2f} times as fast"
         remark = of_cpu if side == "cpu" else beside
         print(f"    {names[side]:{width}} {short_spread(seconds):38} {remark}".rstrip())
 

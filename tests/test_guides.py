@@ -344,5 +344,5 @@ def test_its_gradients_are_those_of_finite_differences(microgpt: Any) -> None:
 
 @pytest.mark.slow
 def test_the_benchmark_times_each_side() -> None:
-    assert [*benchmark.SIDES] == ["plain", "value", "compiled"]
+    assert [*benchmark.SIDES] == ["plain", "value", "compiled", "layers"]
     assert benchmark.milliseconds("plain", "1") > 0.0

@@ -75,7 +75,6 @@ class Firefox:
                     "ui.systemUsesDarkTheme": int(color_scheme == "dark"),
                     "ui.prefersReducedMotion": int(reduced_motion == "reduce"),
                     "dom.events.testing.asyncClipboard": True,  # else a user has to agree
-                    "privacy.reduceTimerPrecision": False,  # benchmarks need a fine clock
                 },
             )
         except Exception as error:
