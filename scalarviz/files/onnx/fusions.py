@@ -184,11 +184,7 @@ def has_attributes(tree: ast.Call, node: GraphNode) -> bool:
     wanted = {str(each.arg): ast.literal_eval(each.value) for each in tree.keywords}
     if wanted.keys() not in (set(), node.attributes.keys()):
         return False
-    given = [(node.attributes[name], value) for name, value in wanted.items()]
-    return all(
-        here == value or (isinstance(here, (int, float)) and abs(here - value) <= SAME * abs(value))
-        for here, value in given
-    )
+    return all(node.attributes[name] == value for name, value in wanted.items())
 
 
 Fused = tuple[GraphNode, tuple[GraphNode, ...]]

@@ -214,9 +214,28 @@ def take_constants(
             stored[name] = Constant(name, Stored(tensor, folder, budget))
         elif passed is not None:
             stored[node.outputs[0]] = passed
+        elif sizes := sizes_of(node, stored):
+            stored[node.outputs[0]] = sizes
         else:
             rest.append(node)
     return rest
+
+
+@dataclass(frozen=True)
+class KnownNumbers:
+    """Constants with known values."""
+
+    array: Array
+
+
+def sizes_of(node: GraphNode, stored: Mapping[str, Constant]) -> Constant | None:
+    """Return the result of a Concat of short constants, such as the sizes of a Reshape."""
+    parts = [stored[name] for name in node.inputs if name in stored]
+    is_whole = node.operator == "Concat" and node.outputs and len(parts) == len(node.inputs) > 0
+    if not is_whole or any(part.shape != (1,) for part in parts[:MOST_DIMENSIONS]):
+        return None
+    arrays = [part.array for part in parts[: MOST_DIMENSIONS + 1]]
+    return Constant(node.outputs[0], KnownNumbers(np.concatenate(arrays)))
 
 
 def tensor_of(node: GraphNode) -> Any:

@@ -374,9 +374,6 @@ def linear_classifier(at: NodeContext) -> Flow:
     coefficients, intercepts = at.get("coefficients", [], float), at.get("intercepts", [], float)
     outputs, kind = len(intercepts), at.get("post_transform", "NONE")
     classes = len(at.get("classlabels_ints", []) or at.get("classlabels_strings", [], str))
-    if (outputs, classes, kind) == (1, 2, "LOGISTIC"):  # 1 - sigmoid(z) and sigmoid(z)
-        coefficients, intercepts = [0.0] * len(coefficients) + coefficients, [0.0, *intercepts]
-        outputs, kind = 2, "SOFTMAX"
     rows = "1 row" if outputs == 1 else f"{outputs} rows"
     require(  # missing rows are derived by a rule of the format
         outputs == classes,

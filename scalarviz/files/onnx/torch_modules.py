@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from math import prod
@@ -39,7 +39,7 @@ from scalarviz.engines.reference import program_backward
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.checked_safetensors import Array
 from scalarviz.files.onnx.flows import Flow, LayerStep, NodeContext, Parameter, of_features
-from scalarviz.files.onnx.onnx_graph import Constant, GraphNode, ModelGraph, Port
+from scalarviz.files.onnx.onnx_graph import Constant, GraphNode, KnownNumbers, ModelGraph, Port
 from scalarviz.files.onnx.operators import OPERATORS
 from scalarviz.files.onnx.reading import build, flat, walk
 from scalarviz.files.onnx_names import Names, unused
@@ -80,13 +80,6 @@ ORDERED = "Reshape", "Unsqueeze", "Expand", "ReduceSum"
 AXES = {1: 2, 2: 1, -1: 1, -2: 2}  # from (batch, places, features) to (batch, features, places)
 BATCH_NORMS = {"BatchNorm1d", "BatchNorm2d"}
 LEFT_OUT = {"inplace", "training", "dtype", "_stacklevel"}  # arguments that modules do not have
-
-
-@dataclass(frozen=True)
-class KnownNumbers:
-    """Constants with known values."""
-
-    array: Array
 
 
 def the_package() -> Any:

@@ -411,11 +411,6 @@ def classifier(rows: int, labels: int, **attributes: Any) -> onnx.ModelProto:
     return graph(made, out=None)
 
 
-def test_a_row_for_two_classes_with_a_sigmoid_gives_the_shares_of_both(tmp_path: Path) -> None:
-    net = same(classifier(1, 2, post_transform="LOGISTIC"), tmp_path)
-    assert net(floats(5, 3)).sum(axis=1) == pytest.approx(np.ones(5))
-
-
 @pytest.mark.parametrize("targets", [1, 2])
 @pytest.mark.parametrize("intercepts", [True, False])
 def test_a_linear_regressor_is_read(targets: int, intercepts: bool, tmp_path: Path) -> None:
@@ -562,6 +557,17 @@ def test_all_inputs_put_side_by_side_are_the_row(axis: int, tmp_path: Path) -> N
     assert net.input_widths == {"x": 3, "q": 3}
 
 
+def test_sizes_of_a_reshape_may_be_put_together_of_constants(tmp_path: Path) -> None:
+    made = [
+        node("Concat", "a b", "s", axis=0),
+        node("Reshape", "x s", "z"),
+        node("Flatten", "z", "y"),
+    ]
+    sizes = {"a": np.array([-1]), "b": np.array([8])}
+    net = same(graph(*made, numbers=sizes, out=None, shape=("batch", 2, 2, 2)), tmp_path)
+    assert net.outputs == 8
+
+
 # ---- attributes of another type -----------------------------------------------------------------
 
 ONE_CHANNEL = ("batch", 1, 4, 4)
@@ -618,6 +624,7 @@ def sliced(**other: int) -> onnx.ModelProto:
 
 SLOPES = [MATMUL, node("PRelu", "z s", "y")]
 FLAT = node("Flatten", "z", "y")
+SUMS = [node("Concat", "a b", "s", axis=0), node("Reshape", "x s", "z"), FLAT]
 CUBES = {"out": None, "shape": ("batch", 2, 2, 2)}
 TURNED = [node("Gemm", "x w", "z", name="there"), node("Gemm", "z w", "y", transB=1)]
 WRONG = {
@@ -634,7 +641,7 @@ WRONG = {
     "L2": (graph(own("Normalizer", norm="L2"), out=None), "must be 'L1' here, not 'L2'"),
     "MAX": (graph(own("Normalizer", norm="MAX"), out=None), "must be 'L1' here, not 'MAX'"),
     "a row for two": (classifier(1, 2, post_transform="NONE"), "1 row of coefficients"),
-    "a row, softmax": (classifier(1, 2, post_transform="SOFTMAX"), "1 row of coefficients"),
+    "a row, sigmoid": (classifier(1, 2, post_transform="LOGISTIC"), "1 row of coefficients"),
     "texts": (classifier(3, 3, coefficients=["a"] * 12), "'lc'"),
     "integers": (classifier(3, 3, coefficients=[1] * 12), "'lc'"),
     "no numbers": (classifier(3, 3, coefficients=[math.nan] * 12), "'lc'"),
@@ -658,6 +665,9 @@ WRONG = {
             shape=("batch", 2, 1, 1),
         ),
         "it makes",
+    ),
+    "sizes": (
+        graph(*SUMS, numbers={"a": np.array([-1]), "b": np.array([[8]])}, **CUBES), "Concat"
     ),
     "a group": (
         graph(
