@@ -48,18 +48,18 @@ def needed(module: str, what: str, extra: str, otherwise: str = "") -> Any:
         ) from error
 
 
-def pip_command(extra: str, system: str = sys.platform) -> str:
+def pip_command(extra: str) -> str:
     """Return the command that installs the missing packages of an extra, or all if none is missing.
 
     Args:
         extra: name of an extra; "" for the requirements of scalarviz itself
     """
-    return pip_install(*lacking(extra) or requirements(extra), system=system)
+    return pip_install(*lacking(extra) or requirements(extra))
 
 
-def pip_install(*packages: str, system: str = sys.platform) -> str:
+def pip_install(*packages: str) -> str:
     """Return the command that installs packages with this Python."""
-    return joined(called(python()), "-m", "pip", "install", *packages, system=system)
+    return joined(called(python()), "-m", "pip", "install", *packages)
 
 
 def lacking(extra: str) -> list[str]:

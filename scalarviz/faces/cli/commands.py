@@ -252,14 +252,10 @@ def application(words: Sequence[str]) -> Typer:
     simple("sweep", "Train a scene under many settings and seeds.")(sweeping)
 
     @simple("doctor", "Check this installation, and print how to fix what is missing.")
-    def _(
-        for_class: bool = typer.Option(
-            False, "--class", help="Check whether the lessons can be taught here."
-        ),
-    ) -> None:
+    def _() -> None:
         from scalarviz.faces.cli.doctor import examine
 
-        sys.exit(examine(for_class=for_class))
+        sys.exit(examine())
 
     @simple("warm", "Compile kernels in advance: for a class, a container, CI.")
     def _(

@@ -2,15 +2,15 @@
 
 import io
 import sys
-from configparser import ConfigParser
 from pathlib import Path
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from scalarviz.base import kernel_files, processes
-from scalarviz.base.shell_commands import pip_command, requirements
+from scalarviz.base.shell_commands import pip_command
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.engines import every_kernel
 from scalarviz.engines.codegen import compiling, kernel_units
@@ -20,226 +20,121 @@ from scalarviz.engines.expression.expression_kernels import formula_value
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, InputError
 from scalarviz.faces.cli import doctor, kernel_commands
-from scalarviz.faces.cli.commands import main
-from scalarviz.faces.cli.doctor import (
-    CHECKS,
-    CLASS,
-    COMMAND,
-    PIP,
-    PROBES,
-    SYSTEM,
-    Finding,
-    Lack,
-    answer,
-    command_for,
-    examine,
-    run_probe,
-)
+from scalarviz.faces.cli.commands import application, main
+from scalarviz.faces.cli.doctor import CHECKS, Finding, answer, examine, run_check
 from scalarviz.faces.controller import precompile
 from scalarviz.faces.scene_file import find
 from tests.engines.test_cuda import needs_numba_cuda
-from tests.machine import ROOT
 from tests.wording import refused
 
-BY_NAME = {check.name: check for check in CHECKS}
+
+def said(**broken: Finding):
+    """What the checks say where those named have another finding, and all others work."""
+    return lambda name: broken.get(name, Finding(True, f"about {name}"))
 
 
-SLOW = "slow"
-
-
-def said(**broken: str):
-    """What the probes say where those named lack something, and all others work."""
-
-    def run(name: str) -> Finding:
-        mend = broken.get(name, "")
-        works = None if mend == SLOW else not mend
-        return Finding(works, f"about {name}", mend)
-
-    return run
-
-
-def examined(*, for_class: bool = False, **broken: str) -> tuple[int, str]:
+def examined(**broken: Finding) -> tuple[int, list[str]]:
     file = io.StringIO()
-    code = examine(Console(file=file, width=100), said(**broken), for_class=for_class)
-    return code, file.getvalue()
-
-
-def test_every_check_has_its_probe() -> None:
-    assert {check.name for check in (*CHECKS, *CLASS)} == set(PROBES)
+    code = examine(Console(file=file, width=100), said(**broken))
+    return code, file.getvalue().splitlines()
 
 
 def test_all_is_well_where_all_works() -> None:
-    code, text = examined()
-    assert code == 0 and "Scenes can be watched" in text
-    assert text.count("works ") == len(CHECKS) and "To fix" not in text
-    assert all(f"about {check.name}" in text for check in CHECKS)
+    code, lines = examined()
+    assert code == 0 and lines[-1].startswith("Scenes can be watched: ")
+    assert lines[:-1] == [f"works    {name:9}about {name}" for name in CHECKS]
 
 
-def test_what_is_not_needed_may_lack() -> None:
-    code, text = examined(cuda=SYSTEM, window=PIP, video=PIP)
-    assert code == 0
-    assert "To fix window:\n" in text and "pip install 'PySide6-Essentials" in text
-    assert "To fix cuda (only with an NVIDIA GPU):" in text
+def test_what_is_not_needed_may_lack_and_has_its_remedy() -> None:
+    code, lines = examined(opengl=Finding(False, "no context", "sudo apt-get install libegl1"))
+    assert code == 0 and lines[-1].startswith("Scenes can be watched: ")
+    assert lines[1:3] == [
+        "missing  opengl   no context", "    to fix it: sudo apt-get install libegl1",
+    ]  # fmt: skip
 
 
-def test_without_numba_nothing_can_be_watched() -> None:
-    code, text = examined(numba=PIP)
-    assert code == 1 and "No scene can be watched yet: numba must work first" in text
-
-
-@pytest.mark.parametrize("for_class", [False, True])
-def test_on_a_busy_machine_nothing_is_said_to_lack(*, for_class: bool) -> None:
-    code, text = examined(for_class=for_class, numba=SLOW)
-    assert code == 0 and "lacks" not in text and "To fix" not in text
-    assert text.splitlines()[-1].startswith("Unknown: numba took too long")
-
-
-@pytest.mark.parametrize("folder", ["", "/a/folder/with/a/long/name" * 10])
-def test_a_class_is_summarized_in_one_screen(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = f"{folder}/scalarviz"
-    monkeypatch.setattr(doctor, "program", lambda: command)
-    code, text = examined(for_class=True)
-    assert code == 0
-    assert len(text.splitlines()) <= 24
-    assert text.splitlines()[-1].startswith(f"Ready for a class: {command} lessons")
-    assert "window" not in text and "cuda" not in text
-
-
-@pytest.mark.parametrize(
-    "name", ["python", "numba", "opengl", "notebook", "jupyter", "onnx", "room"]
-)
-def test_a_class_takes_all_that_the_lessons_take(name: str) -> None:
-    code, text = examined(for_class=True, **{name: SYSTEM})
+@pytest.mark.parametrize("name", ["versions", "kernels"])
+def test_without_what_is_needed_nothing_can_be_watched(name: str) -> None:
+    code, lines = examined(**{name: Finding(False, "broken", "pip install it")})
     assert code == 1
-    assert text.splitlines()[-1] == f"Not ready for a class: {name} must work first."
+    assert lines[-1] == f"No scene can be watched yet: {name} must work first."
 
 
-def test_kernels_can_be_compiled_before_a_class() -> None:
-    code, text = examined(for_class=True, kernels=COMMAND)
-    assert code == 0
-    assert "-m scalarviz warm" in text
+def test_on_a_busy_machine_nothing_is_said_to_lack() -> None:
+    code, lines = examined(kernels=Finding(None, "no answer within 60 seconds"))
+    assert code == 0 and lines[3] == "slow     kernels  no answer within 60 seconds"
 
 
-@pytest.mark.slow
-def test_slow_pictures_are_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "SMOOTH", 1e9)
-    found = answer("pictures")
-    assert (found.works, found.mend) == (True, "")
-    assert "pictures per second: close other programs" in found.said
+def test_versions_are_those_of_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = answer("versions")
+    assert found.works and found.said.startswith(f"Python {sys.version_info.major}.")
+    assert f"numpy {np.__version__}" in found.said
+    monkeypatch.setattr(doctor, "lacking", lambda extra: ["numba>=0.66"])
+    assert answer("versions") == Finding(False, "numba>=0.66 is not installed", pip_command(""))
 
 
-def test_a_full_disk_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert answer("room").works
-    monkeypatch.setattr(doctor, "GIGABYTES", 1e6)
-    assert "of disk are free, and 1e+06 are needed" in answer("room").said
-
-
-def test_a_notebook_without_its_widget_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert answer("notebook").works
-    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "anywidget" else name)
-    assert answer("notebook") == Finding(False, "anywidget is not installed", PIP)
-
-
-@pytest.mark.slow
-def test_what_a_lesson_draws_with_is_looked_for() -> None:
+def test_kernels_are_run_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(every_kernel, "every_kernel", lambda: SMALL)
+    monkeypatch.setattr(every_kernel, "lacking_kernels", list)
+    assert answer("kernels") == Finding(True, "2 of 2 are compiled")
+    monkeypatch.setattr(every_kernel, "lacking_kernels", lambda: SMALL[:1])
     found = answer("kernels")
-    assert found.works
-    assert found.said.startswith("compiled;") or found.mend == COMMAND
+    assert (found.works, found.said) == (True, "1 of 2 are compiled")
+    assert found.remedy.endswith(" warm")
 
 
-def test_every_extra_for_users_has_its_row() -> None:
-    setup = ConfigParser(interpolation=None)
-    setup.read(ROOT / "setup.cfg", encoding="utf-8")
-    others = {"bench", "docs", "browser", "dev", "site", "cuda12"}
-    extras = set(setup["options.extras_require"]) - others
-    assert extras == {check.extra for check in CHECKS} - {""}
+def test_slow_threads_are_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numba.threading_layer", lambda: "workqueue")
+    found = answer("kernels")
+    assert found.works and "OpenMP" in found.said and found.remedy
 
 
-def test_what_is_found_has_the_name_of_its_package() -> None:
-    assert "PyOpenGL 3" in doctor.need("vispy", "OpenGL")
-    assert answer("serve").said.startswith("websockets ")
+def test_cuda_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    lack = "scalarviz.engines.cuda.missing.missing_for_cuda"
+    monkeypatch.setattr(lack, lambda: "no NVIDIA driver was found")
+    found = answer("cuda")
+    assert (found.works, found.said) == (False, "no NVIDIA driver was found")
+    assert "NVIDIA" in found.remedy
 
 
-def test_extras_that_are_missing_have_their_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    code, text = examined(serve=PIP, onnx=PIP)
-    assert code == 0
-    for name, needed in (("serve", "websockets>=17"), ("onnx", "onnx>=1.16")):
-        assert f"To fix {name}:\n" in text
-        assert pip_command(name) in text and needed in requirements(name)
-    monkeypatch.setattr(doctor, "find_spec", lambda module: None)
-    monkeypatch.setattr(doctor, "lacking", lambda extra: ["websockets>=17"])
-    for name, module in (("serve", "websockets>=17"), ("onnx", "onnx")):
-        assert answer(name) == Finding(False, f"{module} is not installed", PIP)
+def test_a_driver_that_draws_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vispy", None)
+    found = answer("opengl")
+    assert not found.works and found.said.startswith("no OpenGL context: ") and found.remedy
 
 
-def test_extras_are_tried_and_not_only_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert answer("onnx").works
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    assert not answer("onnx").works
+def test_lessons_have_no_checks_of_their_own() -> None:
+    words = ["doctor", "--class"]
+    refused(Exception, "--class").by(application(words), words, standalone_mode=False)
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "system", "command"),
-    [
-        ("numba", SYSTEM, "linux", "sudo apt-get install libgomp1"),
-        ("numba", SYSTEM, "darwin", "brew install libomp"),
-        ("numba", SYSTEM, "win32", "winget install Microsoft.VCRedist.2015+.x64"),
-        ("cuda", PIP, "darwin", "CUDA is not available on macOS"),
-        ("window", "", "linux", ""),
-        ("window", SYSTEM, "linux", "libxcb-cursor0"),
-        ("video", PIP, "win32", '-m pip install "av>=12"'),
-        ("video", SYSTEM, "linux", "-m pip install 'av>=12'"),
-    ],
-)
-def test_each_system_has_its_command(
-    monkeypatch: pytest.MonkeyPatch, name: str, kind: str, system: str, command: str
-) -> None:
-    monkeypatch.setattr(doctor.shutil, "which", {"apt-get": "there"}.get)
-    told = command_for(BY_NAME[name], Finding(False, "", kind), system)
-    assert command in told and bool(told) == bool(command)
+# Checks, each in a process of its own.
 
 
-def test_where_there_is_no_apt_the_names_are_still_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
-    told = command_for(BY_NAME["numba"], Finding(False, ""), "linux")
-    assert told == "install the Debian packages libgomp1, or their equivalents"
+def test_a_check_tells_what_it_found() -> None:
+    told = run_check("versions")
+    assert told.works and told.said.startswith(f"Python {sys.version_info.major}.")
 
 
-# Probes, each in a process of its own.
-
-
-def test_a_probe_tells_what_it_found() -> None:
-    told = run_probe("python")
-    assert told.works and told.said.startswith(f"{sys.version_info.major}.")
-
-
-def test_a_probe_that_dies_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_dies_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import os, sys; print('no plugin', file=sys.stderr, flush=True); os.abort()"
     real = doctor.subprocess.run
     monkeypatch.setattr(
         doctor.subprocess, "run", lambda command, **more: real([command[0], "-c", code], **more)
     )
-    assert run_probe("window") == Finding(False, "it crashed: no plugin", SYSTEM)
+    assert run_check("opengl") == Finding(False, "it crashed: no plugin")
 
 
-def test_a_probe_that_hangs_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_hangs_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "SECONDS", 0.01)
-    assert run_probe("python") == Finding(None, "no answer within 0.01 seconds", "")
+    assert run_check("versions") == Finding(None, "no answer within 0.01 seconds")
 
 
-def test_a_python_that_cannot_be_started_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    assert "no other process could be started" in run_probe("python").said
-
-
-def test_whatever_a_probe_meets_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_a_check_meets_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
-        PROBES, "broken", Mock(side_effect=ImportError("libfoo.so: cannot open\nmore"))
+        CHECKS, "broken", Mock(side_effect=ImportError("libfoo.so: cannot open\nmore"))
     )
-    monkeypatch.setitem(PROBES, "lacking", Mock(side_effect=Lack("slowly", SYSTEM, works=True)))
     assert answer("broken").said == "ImportError: libfoo.so: cannot open"
-    assert answer("lacking") == Finding(True, "slowly", SYSTEM)
-    refused(Lack, "a_module_that_is_not").by(doctor.need, "numpy", "a_module_that_is_not")
 
 
 SMALL = [
