@@ -196,9 +196,6 @@ WATCHING = {
         float | None, None, "steps per second, 0 for full speed; default: the speed of the scene"
     ),
     "tour": Option(bool, False, "show the ten-second tour, as at the first start"),
-    "present": Option(
-        bool, False, "for an audience: larger and fewer texts, controls at the bottom"
-    ),
     "reduced_motion": Option(bool, False, "no animation between two pictures"),
     **LOOK,
     "browser": Option(

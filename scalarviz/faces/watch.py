@@ -43,7 +43,6 @@ def watch(
     play: bool | None = None,
     tour: bool = False,
     reduced_motion: bool = False,
-    present: bool = False,
     nodes: Callable[[Any], object] | None = None,
     pin: object = None,
     browser: bool = False,
@@ -69,14 +68,11 @@ def watch(
         recipe: how the scene was created, so that its options can be changed in the window; for
             several sessions, a sequence with one recipe for each; by default None
         size: width and height in pixels of the window, or of the picture in a notebook; None
-            (default) fits the window to the screen, and means (800, 560) in a notebook, or
-            (1080, 756) with `present`
+            (default) fits the window to the screen, and means (800, 560) in a notebook
         play: whether to start training; None (default) starts it immediately in a window, and in a
             notebook when the user presses the button; False starts paused
         tour: if True, show the ten-second tour first; by default False
         reduced_motion: if True, show no animations; by default False
-        present: if True, use presentation mode: larger text, and in a window no title, loss or
-            controls until the mouse is at the lower edge; by default False
         nodes: function that adds vispy visuals to the scene of the cubes. It is called with each
             new ViewBox of the picture, for example
             lambda view: Markers(pos=points, parent=view.scene). In a notebook, snapshot() draws the
@@ -113,7 +109,6 @@ def watch(
         play=play,
         tour=tour,
         reduced_motion=reduced_motion,
-        present=present,
         nodes=nodes,
         look=seen,
     )

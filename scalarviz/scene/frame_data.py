@@ -329,7 +329,6 @@ class FrameData:
         strip: the operations of a step
         current: number of finished operations in the shown step
         hovered: `done` of the strip cell under the mouse, or 0
-        present: whether presentation mode is on: larger text, no title, no loss
         hover_neuron, pinned_neuron: the neuron under the mouse and the pinned one, or None
         pointed: the piece of the caption under the mouse, or None
         opened: whether the caption shows all terms
@@ -372,7 +371,6 @@ class FrameData:
     strip: Sequence[Cell] = ()
     current: int = 0
     hovered: int = 0
-    present: bool = False
     hover_neuron: Neuron | None = None
     pinned_neuron: Neuron | None = None
     pointed: Piece | None = None
@@ -468,7 +466,6 @@ class FrameData:
             *(width, height),
             exhibit=exhibit,
             card=card,
-            present=self.present,
             menus=self.menus,
             panel=self.panel,
             chart=self.curve.large,

@@ -121,7 +121,7 @@ def draw_head(
         titled: whether the title is drawn; its space is reserved in any case; default True
     """
     box, scale = division.head, division.scale
-    if not box.height or frame_data.present or frame_data.is_health:
+    if not box.height or frame_data.is_health:
         return None
     if not frame_data.layout.thread:  # with cubes for only a few of all weights
         news = news or news_of(frame_data.cubes)

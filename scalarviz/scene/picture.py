@@ -543,7 +543,7 @@ class Picture:
             if taken.panel is not None or below is not None:  # contains the sentence
                 said = replace(said, words=replace(said.words, caption=None))
             caption, told = draw_caption(part, division, said, theme, clear, title)
-            if division.head.height and caption != title and not frame_data.present:
+            if division.head.height and caption != title:
                 overlay.draw_title(part, division, frame_data, theme)
             inner = caption.inside(CARD_PAD * scale)
             buttons = overlay.draw_offers(part, inner, frame_data.offers, theme, scale)

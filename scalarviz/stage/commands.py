@@ -616,9 +616,7 @@ ROWS = (
         window=True,
     ),
     # Files, and the window as a whole.
-    Command(
-        "scenes", "choice", "Open a scene; Undo returns to the previous one", menu="Scenes", room=40
-    ),
+    Command("scenes", "choice", "Open a scene", menu="Scenes", room=40),
     Command("cancel", "button", "Cancel the search", menu="File", window=True),
     Command(
         "copy link",

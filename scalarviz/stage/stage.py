@@ -128,7 +128,7 @@ CHOSEN = attrgetter(
         "_extent",
         "choice",
     ),
-    *("look", "common.help", "marks", "common.present", "common.panel", "common.menus", "adding"),
+    *("look", "common.help", "marks", "common.panel", "common.menus", "adding"),
     "reading.now.playing",
     *("over.step", "over.cell", "over.piece", "over.title", "over.opened", "over.legend", "map"),
 )
@@ -142,7 +142,6 @@ class Common:
         scales: the scales of colors and sizes
         curve_view: the steps that the loss curve shows
         keys: the list of keys; `help` is whether it is shown
-        present: whether text is larger, and title and loss are hidden
         silent: whether the picture has no buttons, as in a file
         menus: pixels of the picture covered by the menus of a window; `panel`, by its panel
         nodes: function called with the ViewBox of each new picture; or None
@@ -152,7 +151,6 @@ class Common:
     curve_view: CurveView = field(default_factory=CurveView)
     keys: list[tuple[str, str]] = field(default_factory=list)
     help: bool = False
-    present: bool = False
     silent: bool = False
     menus: float = 0.0
     panel: float = 0.0
@@ -565,7 +563,6 @@ class Stage(Messages):
             () if reading.now.recorded else cells_of(reading.program),
             self.motion.current,
             self.over.cell,
-            present=self.common.present,
             hover_neuron=hovered.neuron,
             pinned_neuron=self.pinned_neuron,
             pointed=self.over.piece,
@@ -689,7 +686,7 @@ class Stage(Messages):
             told = told[0], place_told(self.plan.sequence, self.choice)
         found = self.narration.words(
             *(self.show, self.motion, *told),
-            hint=not (self.common.silent or self.common.present or self.pane is not None),
+            hint=not (self.common.silent or self.pane is not None),
             instead=instead,
         )
         return replace(found, task=found.task or self._key())

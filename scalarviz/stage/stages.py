@@ -299,8 +299,8 @@ class Stages(Messages):
     def resize(self, width: float, height: float) -> None:
         """Set the size in logical pixels."""
         self._extent = width, height
-        look = {"present": self.common.present, "large": self.common.curve_view.large}
-        self._boxes = Panes.of(len(self.panes), width, height, **look)
+        large = self.common.curve_view.large
+        self._boxes = Panes.of(len(self.panes), width, height, large=large)
         if self.several:
             self._place()
         else:

@@ -52,17 +52,16 @@ PANEL = 400  # pixels of width
 
 
 def shown(size: tuple[int, int], way: str) -> Stage:
-    """The stage of 3-8-3 with a card, beside the panel of a window, or in a presentation."""
+    """The stage of 3-8-3 with a card, or beside the panel of a window."""
     wide, high = size
     stage = stage_of(trained("rgb"), (wide - PANEL, high) if way == "panel" else size)
     if way == "card":
         stage.pin(5)
-    stage.common.present = way == "present"
     stage.frame_data()  # the camera is fitted
     return stage
 
 
-@pytest.mark.parametrize("way", ["rest", "card", "panel", "present"])
+@pytest.mark.parametrize("way", ["rest", "card", "panel"])
 @pytest.mark.parametrize("size", [(1280, 800), (1366, 700)], ids=str)
 def test_cubes_have_two_decimals_or_one_if_all_have_numbers_and_none_is_asked_for_at_rest(
     way: str, size: Any

@@ -92,13 +92,11 @@ every_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES)
 every_size = pytest.mark.parametrize("size", [(1280, 800), (800, 500), (3840, 2160), (560, 900)])
 
 
-def drawn(
-    exhibit: Exhibit, size: tuple[int, int], theme: Theme = DARK, *, present: bool = False
-) -> tuple[Noted, Box]:
+def drawn(exhibit: Exhibit, size: tuple[int, int], theme: Theme = DARK) -> tuple[Noted, Box]:
     """The exhibit in a picture of this size, and its box."""
-    stage = Division.of(*size, present=present)
+    stage = Division.of(*size)
     wanted = exhibit.wanted(stage.scene.width, stage.scene.height)
-    division = Division.of(*size, exhibit=wanted, present=present)
+    division = Division.of(*size, exhibit=wanted)
     canvas = Noted(theme.ground, *size, division.scale)
     exhibit.paint(canvas, division.exhibit, theme)
     return canvas, division.exhibit
@@ -116,14 +114,13 @@ def check_order(canvas: Noted, box: Box) -> None:
 # All of them.
 
 
-@pytest.mark.some(28)
+@pytest.mark.some(14)
 @every_exhibit
 @every_size
-@pytest.mark.parametrize("present", [False, True], ids=["", "presented"])
 def test_nothing_leaves_its_box_and_no_two_texts_overlap(
-    exhibit: Exhibit, size: tuple[int, int], present: bool
+    exhibit: Exhibit, size: tuple[int, int]
 ) -> None:
-    check_order(*drawn(exhibit, size, present=present))
+    check_order(*drawn(exhibit, size))
 
 
 def test_a_picture_has_its_exhibit_at_the_right_end_of_the_stage(
@@ -153,7 +150,7 @@ def test_a_box_of_any_shape_is_enough(exhibit: Exhibit, picture: tuple[int, int]
         check_order(canvas, box)
 
 
-@pytest.mark.some(28)
+@pytest.mark.some(14)
 @every_exhibit
 @every_size
 @every_theme

@@ -46,19 +46,14 @@ def shown(name: str, **options: Any) -> Show:
     return Recipe(load(find(name)), {"engine": "cpu", **options}).make({})
 
 
-@pytest.mark.some("circle-(800, 500)-False")
-@pytest.mark.parametrize(
-    ("size", "present"),
-    [*itertools.product(SIZES, [False, True]), (PHONE, False)],
-    ids=lambda each: str(each),
-)
+@pytest.mark.some("circle-(800, 500)")
+@pytest.mark.parametrize("size", [*SIZES, PHONE], ids=str)
 @pytest.mark.parametrize("name", SCENES)
 def test_no_text_overlaps_another_or_leaves_the_picture(
-    studio: Studio, name: str, size: tuple[int, int], present: bool
+    studio: Studio, name: str, size: tuple[int, int]
 ) -> None:
     show = shown(name)
     session, stage = show.session, Stage(show, reduced_motion=True)  # its light is there at once
-    stage.common.present = present
     session.advance(STEPS)
     for operation in range(len(session.operations) + 1):
         check_words(studio, stage, size, f"operation {operation}")

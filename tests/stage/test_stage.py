@@ -19,7 +19,6 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.controller.face import Face
@@ -97,20 +96,6 @@ def test_help_lists_the_keys_over_everything(studio: Studio, stage: Stage) -> No
     assert {"Keys", "Space", "go on, or pause", "?", "these keys"} <= set(words(studio, stage))
     stage.restore()
     assert not stage.common.help
-
-
-def test_a_presentation_has_strip_and_caption_only_with_larger_letters(
-    studio: Studio, stage: Stage
-) -> None:
-    usual, plain = words(studio, stage, (1280, 800)), stage.frame_data().division(1280, 800)
-    stage.common.present = True
-    said, parts = words(studio, stage, (1280, 800)), stage.frame_data().division(1280, 800)
-    assert stage.show.title in usual and stage.show.title not in said
-    assert any(each.startswith("loss ") for each in usual)
-    assert not any(each.startswith("loss ") for each in said)
-    assert text("strip.part.error") in said
-    assert parts.head.height < plain.head.height  # for captions
-    assert parts.scale > 1.3 * plain.scale
 
 
 def test_at_rest_and_while_it_plays_there_is_a_caption(stage: Stage) -> None:

@@ -1,13 +1,12 @@
 """Changes that the user makes to a session, and Undo.
 
 They apply to weights, learning rates, frozen layers, options, neurons and layers, presets and
-inputs. Each change can be undone. Some changes replace the shown session by a new one; then Undo
-returns to the previous session.
+inputs. Each change can be undone. Some changes replace the shown session by a new one; a button of
+their message returns.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -190,8 +189,7 @@ def set_option(controller: Controller, name: str, value: object) -> None:
 
     def begin(made: Options | None) -> None:
         if made is not None:
-            show_another(controller, made.show, made, did)
-            tell_another(controller, did)
+            tell_another(controller, did, show_another(controller, made.show, made))
         elif change == "data":
             controller.tell(text("notices.target"))
 
@@ -211,7 +209,7 @@ def set_common(controller: Controller, name: str, value: object, did: str) -> No
     return controller.do(partial(row.choose, session, value), changing=True, said=did)
 
 
-# Networks that grow and shrink: each change creates another session, and Undo returns.
+# Networks that grow and shrink: each change creates another session.
 
 
 def grow(
@@ -227,18 +225,17 @@ def grow(
     """
 
     def begin(made: Session) -> None:
-        did = show_made(controller, made)
+        back = show_another(controller, *with_session(controller, made))
         controller.stage.hover_neuron = seen(made)
-        tell_another(controller, did)
+        tell_another(controller, did_of(made), back)
 
     controller.do(partial(make, controller.session), begin)
 
 
-def show_made(controller: Controller, session: Session) -> str:
-    """Show a session that was created from the current one; return a description of the change."""
+def did_of(session: Session) -> str:
+    """Return how a session was created from another one."""
     origin = session.origin
     assert origin is not None, "a session that was made from another one has an origin"
-    show_another(controller, *with_session(controller, session), origin.did)
     return origin.did
 
 
@@ -296,7 +293,7 @@ def last_neuron(place: int, session: Session) -> Neuron:
     return target.name, target.size - 1
 
 
-# PRESETS: common failures of training, set up by a click and reverted by Undo.
+# PRESETS: common failures of training, set up by a click.
 
 TOO_FAST = 100.0  # factor of a learning rate that is too large
 FAR = -10.0  # bias with which no sum is positive
@@ -375,10 +372,12 @@ def go_wrong(controller: Controller, name: str) -> None:
         return made
 
     def begin(made: Session | None) -> None:
+        word, back = text("controls.undo"), controller.undo
         if made is not None:
-            show_made(controller, made)
+            word = text("notices.earlier")
+            back = show_another(controller, *with_session(controller, made))
         teach(controller, text(f"presets.{name}.look"))
-        controller.tell(text(f"presets.{name}"), text("controls.undo"), controller.undo)
+        controller.tell(text(f"presets.{name}"), word, back)
         controller.play_soon()
 
     said = text("notices.sets_up", name=text(f"presets.{name}"))
@@ -559,81 +558,24 @@ def rename(controller: Controller, name: str) -> None:
     controller.do(partial(setattr, controller.session.current_branch, "name", name))
 
 
-# Previously shown sessions, for Undo and Redo.
-
-MOST_BEFORE = 10  # sessions kept for Undo
+# Other sessions in place of the shown one.
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class LeftTraining:
-    """A session that is no longer shown, and its options.
+def show_another(controller: Controller, show: Show, options: Options) -> Callable[[], None]:
+    """Show another session; return a function that shows the current one again."""
+    former = controller.show, controller.options
 
-    Attributes:
-        did: description of the change between this session and the next one
-        undone: for a session left by Undo, the list of undone changes of the session then shown;
-            a new change replaces this list, and Redo is then unavailable
-    """
+    def back() -> None:
+        controller.time.stand_still()
+        controller.replace(*former)
 
-    show: Show
-    options: Options
-    did: str
-    undone: list[Change] | None = None
-
-
-@final
-class ShownTrainings:
-    """The sessions that Undo (`before`) and Redo (`after`) can return to; the next one is last."""
-
-    def __init__(self) -> None:
-        self.before: deque[LeftTraining] = deque(maxlen=MOST_BEFORE)
-        self.after: list[LeftTraining] = []
-
-    def count(self, way: str, session: Session) -> int:
-        """Return how many sessions "undo" or "redo" can reach from a session; for undo, 0 or 1.
-
-        Undo can also return to the session from which it was created. Redo is not possible if
-        the session has changed since the last Undo.
-        """
-        if way == "redo":
-            is_next = self.after and self.after[-1].undone is session.undo_log.undone
-            return len(self.after) if is_next else 0
-        origin = session.origin
-        return bool(self.before) or (origin is not None and origin.session is not None)
-
-
-def show_another(controller: Controller, show: Show, options: Options, did: str) -> None:
-    """Show another session; Undo then returns to the current one."""
-    trail = controller.trail
-    trail.before.append(LeftTraining(controller.show, controller.options, did))
-    trail.after.clear()
-    controller.session.undo_log.drop()
     controller.replace(show, options)
+    return back
 
 
-def tell_another(controller: Controller, did: str) -> None:
+def tell_another(controller: Controller, did: str, back: Callable[[], None]) -> None:
     """Show a message that explains why another session is shown, with a button to return."""
-    words = text("notices.grown", did=sentence(did))
-    controller.tell(words, text("notices.earlier"), controller.undo)
-
-
-def show_left(controller: Controller, way: str) -> str:
-    """Show the previous ("undo") or the next ("redo") session; return the change between them."""
-    trail, origin = controller.trail, controller.session.origin
-    if way == "redo":
-        place = trail.after.pop()
-        trail.before.append(LeftTraining(controller.show, controller.options, place.did))
-    else:
-        if not trail.before:
-            assert origin is not None and origin.session is not None
-            former = with_session(controller, origin.session)
-            trail.before.append(LeftTraining(*former, origin.did))
-        place = trail.before.pop()
-        undone = place.show.session.undo_log.undone
-        here = controller.show, controller.options
-        trail.after.append(LeftTraining(*here, place.did, undone))
-    controller.replace(place.show, place.options)
-    return place.did
+    controller.tell(text("notices.grown", did=sentence(did)), text("notices.earlier"), back)
 
 
 def with_session(controller: Controller, session: Session) -> tuple[Show, Options]:
@@ -645,7 +587,7 @@ def with_session(controller: Controller, session: Session) -> tuple[Show, Option
     return made, controller.options.anew(made)
 
 
-# Undo and redo: of changes of a session, and of switches between sessions.
+# Undo and redo.
 
 
 def changes_of(session: Session, way: str) -> Sequence[Change]:
@@ -654,27 +596,9 @@ def changes_of(session: Session, way: str) -> Sequence[Change]:
     return log.done if way == "undo" else log.undone
 
 
-def leads_elsewhere(controller: Controller, way: str) -> bool:
-    """Return whether "undo" or "redo" shows another session, if this one has no more changes."""
-    session = controller.session
-    return not changes_of(session, way) and bool(controller.trail.count(way, session))
-
-
-def reverse(controller: Controller, way: str) -> None:
-    """Undo the last change, or redo the last undone one, and report it.
-
-    If this session has nothing to undo or redo, show the previous or next session. This also works
-    while this session waits for its kernels.
-    """
-    if not leads_elsewhere(controller, way):
-        return change(controller, way)
-    controller.time.stand_still()
-    return tell_undone(controller, way, show_left(controller, way))
-
-
 @computes
-def change(controller: Controller, way: str) -> None:
-    """Undo or redo the last change of the session, and report it."""
+def reverse(controller: Controller, way: str) -> None:
+    """Undo the last change, or redo the last undone one, and report it."""
     controller.time.stand_still()
     session = controller.session
 

@@ -250,7 +250,7 @@ def count_of_changes(controller: Controller, way: str) -> int:
     """Return how often the user can "undo" or "redo"; a change in other panes counts as one."""
     session = controller.session
     others = set(controller.face.changed_by(way)) - {controller}
-    return len(changes_of(session, way)) + controller.trail.count(way, session) + bool(others)
+    return len(changes_of(session, way)) + bool(others)
 
 
 # Actions and values of rows of COMMANDS, and the scales of sliders.

@@ -55,7 +55,7 @@ class Controller:
         speed: steps per second, 0 for as fast as possible; None: the speed of the Show
 
     `time` contains the playback commands for this pane only. `last_words` are the messages after
-    `quit`. `trail` contains the previous and next sessions for Undo and Redo. `own_session` is the
+    `quit`. `own_session` is the
     session for which the interface was opened. `preset` is the change made by the last preset, or
     None. `mark` is the same in all panes while one command is applied to all of them; changes with
     the same mark are undone together.
@@ -78,7 +78,6 @@ class Controller:
         self.guide: Guide = Guide(self)
         self.options = Options(recipe, self.show)
         self.edits = Edits(self.show.session)
-        self.trail = changes.ShownTrainings()
         self.preset: Change | None = None
         self.mark: tuple[float, bool] | None = None
         self.search = stopping.Search()
@@ -204,11 +203,11 @@ class Controller:
         changes.freeze_rows(self, row, on)
 
     def undo(self) -> None:
-        """Undo the last change; if there are no changes, show the previous session."""
+        """Undo the last change."""
         changes.reverse(self, "undo")
 
     def redo(self) -> None:
-        """Redo the last undone change; if there are no such changes, show the next session."""
+        """Redo the last undone change."""
         changes.reverse(self, "redo")
 
     @computes

@@ -61,8 +61,9 @@ def open_run(controller: Controller, path: str | Path) -> None:
             show = Show.of(session)
         recipe = controller.options.recipe if same else None
         options = Options(recipe, show, elsewhere=not same or controller.options.elsewhere)
-        show_another(controller, show, options, text("changes.file", file=Path(path).name))
-        controller.tell(text("notices.resumed", path=path, step=session.step_index))
+        back = show_another(controller, show, options)
+        said = text("notices.resumed", path=path, step=session.step_index)
+        controller.tell(said, text("notices.earlier"), back)
 
     said = text("scenes.opening", name=Path(path).name)
     controller.do(partial(Session.load, path), begin, said=said)
@@ -116,14 +117,13 @@ def choose_scene(controller: Controller, entry: str) -> None:
 
 
 def open_scene(controller: Controller, name: str) -> None:
-    """Open a built-in scene and play it; Undo returns to the previous session."""
+    """Open a built-in scene and play it."""
     recipe = controller.options.recipe
     given = {} if recipe is None else {k: v for k, v in recipe.unusual.items() if k in TAKEN_OVER}
 
     def begin(made: Options) -> None:
         did = text("changes.scene", name=name)
-        show_another(controller, made.show, made, did)
-        tell_another(controller, did)
+        tell_another(controller, did, show_another(controller, made.show, made))
         controller.play_soon()
 
     controller.guide.interrupt()

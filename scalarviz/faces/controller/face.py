@@ -16,7 +16,7 @@ from scalarviz.base.checks import size as count_of
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import guide as tours
-from scalarviz.faces.controller.changes import changes_of, leads_elsewhere, reverse
+from scalarviz.faces.controller.changes import changes_of, reverse
 from scalarviz.faces.controller.clock_control import ClockControl, reporting_errors
 from scalarviz.faces.controller.control import Control, FaceState, state_of
 from scalarviz.faces.controller.controller import CommandQueue, Controller
@@ -182,8 +182,7 @@ class Face:
 
     def reverse(self, way: str) -> None:
         """Apply "undo" or "redo" to all sessions that the same command changed."""
-        elsewhere = leads_elsewhere(self.lead, way)
-        for pane in [self.lead] if elsewhere else self.changed_by(way):
+        for pane in self.changed_by(way):
             reverse(pane, way)
 
     def changed_by(self, way: str) -> list[Controller]:
@@ -266,14 +265,13 @@ class WatchOptions:
     play: bool | None = None
     tour: bool = False
     reduced_motion: bool = False
-    present: bool = False
     nodes: Callable[[Any], object] | None = None
     look: RenderOptions = field(default_factory=RenderOptions)
 
     def __post_init__(self) -> None:
         if self.steps is not None:
             count_of(self.steps, "steps", 0)
-        for name in ("tour", "reduced_motion", "present", *("play",) * (self.play is not None)):
+        for name in ("tour", "reduced_motion", *("play",) * (self.play is not None)):
             true_or_false(getattr(self, name), name)
         require(
             isinstance(self.keep, Autosave), f"keep takes an Autosave, not {shorten(self.keep)}"
@@ -300,7 +298,7 @@ class WatchOptions:
         look = self.look.in_theme(theme)
         first = Look(theme=look.theme, camera=look.preset)
         stages = stages_of(show, first, reduced_motion=still, patience=AT_ONCE)
-        stages.common.present, stages.common.nodes = self.present, self.nodes
+        stages.common.nodes = self.nodes
         look.choose(stages)
         return Face(stages, self.recipes, steps=self.steps, speed=self.speed)
 

@@ -24,7 +24,6 @@ from scalarviz.faces.browser.wire import Buffers, Header
 from scalarviz.faces.controller.face import Face, Opening, WatchOptions
 from scalarviz.faces.notebook.notebook_cells import SIZE, CellOutput, loop_of_cells, run_of
 from scalarviz.pages.page import linked_page
-from scalarviz.scene.layout.division import PRESENTED
 from scalarviz.stage.encoders import png
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Several, Show
@@ -63,8 +62,7 @@ class PageView(CellOutput):
         self._options = options
         self.links = links_of(face, options)  # waits for kernels: the notebook may be closed before
         pages = [page_of(each) for each in self.links]
-        larger = PRESENTED if options.present else 1.0
-        self.widget = PageWidget(self.links, pages, size, larger, self.later)
+        self.widget = PageWidget(self.links, pages, size, self.later)
         self._opening = Opening(face, False, play=bool(options.play) or options.tour)
         self._seen = perf_counter()
         self._pictured: object = None
@@ -144,10 +142,7 @@ class PageView(CellOutput):
         several = Several(tuple(shows), tuple(self.face.names)) if self.face.several else None
         try:
             with look.canvas() as canvas, look.on(several or shows[0]) as drawer:
-                drawer.common.nodes, drawer.common.present = (
-                    self._options.nodes,
-                    self._options.present,
-                )
+                drawer.common.nodes = self._options.nodes
                 return png(drawn(canvas, drawer, look))
         except DisplayError:
             if self.links[0].drawn:
@@ -216,16 +211,15 @@ class PageView(CellOutput):
 def watch(show: Show | Several, options: WatchOptions) -> PageView:
     """Show a page for each session below the running cell; return the view.
 
-    One page has 800 x 560 pixels, several have 1160 x 560 together, and more with `present`. By
+    One page has 800 x 560 pixels, several have 1160 x 560 together. By
     default, the speed is 10 steps per second, and playback starts when the user presses the
     button. Options and the Show can change this.
     """
     if options.speed is None:
         show = begun_slowly(show)
     face = options.face(show, "light")
-    larger = PRESENTED if options.present else 1.0  # so that larger text fits
-    wide, high = SIZE_OF_SEVERAL if face.several else SIZE
-    shown = PageView(face, options.size or (round(wide * larger), round(high * larger)), options)
+    size = options.size or (SIZE_OF_SEVERAL if face.several else SIZE)
+    shown = PageView(face, size, options)
     if options.nodes is not None:
         say(text("notebook.nodes"))
     shown.show()
@@ -261,7 +255,6 @@ class PageWidget(anywidget.AnyWidget):
         links: links that serve the pages
         pages: title and HTML of each page
         size: width and height in pixels
-        larger: scale factor of the text
         soon: schedules a function in the thread that runs the cells
     """
 
@@ -275,11 +268,10 @@ class PageWidget(anywidget.AnyWidget):
         links: Sequence[PageLink],
         pages: Sequence[tuple[str, str]],
         size: tuple[int, int],
-        larger: float,
         soon: Callable[[Callable[[], None]], object],
     ) -> None:
         width, height = size
-        super().__init__(pages=[*pages], size={"width": width, "height": height, "larger": larger})
+        super().__init__(pages=[*pages], size={"width": width, "height": height})
         self.links, self.readers = links, dict[tuple[str, int], PageReader]()
         self.was_seen = False
         self._soon = soon

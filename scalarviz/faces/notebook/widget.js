@@ -14,13 +14,13 @@ const themeAround = () => {
 };
 
 /** Return the frame of a page. */
-const frameOf = ([title, html], { width, height, larger }, count) => {
+const frameOf = ([title, html], { width, height }, count) => {
   const frame = document.createElement("iframe");
   frame.title = title;
   frame.setAttribute("sandbox", "allow-scripts allow-downloads");
   frame.allow = "fullscreen; clipboard-write";
   const room = count > 1 ? `flex: 1 1 ${NARROWEST}px; min-width: 0` : `width: 100%`;
-  const size = `${room}; max-width: ${width / larger}px; height: ${height / larger}px; zoom: ${larger}`;
+  const size = `${room}; max-width: ${width}px; height: ${height}px`;
   frame.style.cssText = `${size}; border: 0; border-radius: 8px`;
   // The frame inherits the policy of the notebook, which may allow scripts by a nonce alone.
   const { nonce = "" } = /** @type {any} */ (document.querySelector("script[nonce]") ?? {});

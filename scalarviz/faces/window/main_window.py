@@ -29,7 +29,6 @@ from PySide6.QtGui import (
     QDragEnterEvent,
     QDropEvent,
     QKeyEvent,
-    QMouseEvent,
     QResizeEvent,
     QShowEvent,
 )
@@ -81,7 +80,6 @@ LOOKS = 2  # frames between updates of the controls when paused
 MENUS_MARGIN = 12  # pixels between the menus of the title and the right end
 PLAY, PLAY_LEFT = 44.0, 24.0  # size of Play left of the loss curve, and its distance in pixels
 BELOW = 22  # pixels from the center of a cube to the field of its value
-NEAR = 56  # pixels from the lower edge where the mouse shows the controls of a presentation
 
 NAMES = {
     Qt.Key.Key_Space: "space",
@@ -159,12 +157,7 @@ class MainWindow(QMainWindow):
         self._beside = QHBoxLayout()
         self._beside.addWidget(self.view.widget)
         layout.addLayout(self._beside, 1)
-        if self.face.stage.common.present:  # they overlay the picture on demand
-            self.controls.setParent(body)
-            self.controls.hide()
-            self.view.widget.installEventFilter(self)
-        else:
-            layout.addWidget(self.controls)
+        layout.addWidget(self.controls)
         panel = self.controls.panel
         for over in (panel, self.controls.made["edit"]):
             over.setParent(body)
@@ -185,10 +178,6 @@ class MainWindow(QMainWindow):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Update the positions of the widgets that are drawn over the picture."""
         super().resizeEvent(event)
-        body = self._body
-        if self.face.stage.common.present:
-            high = self.controls.height()
-            self.controls.setGeometry(0, body.height() - high, body.width(), high)
         self._place_menus()
         self._place_play()
         self._place_value()
@@ -198,10 +187,8 @@ class MainWindow(QMainWindow):
         """Place the menus at the end of the title, or in the panel if there is no title."""
         body, panel, title = self._body, self.controls.panel, self.title
         stage, several = self.face.stage, self.face.several
-        high = body.height() - (0 if stage.common.present else self.controls.height())
-        parts = Division.of(
-            *(body.width(), high), exhibit=WIDTH, panel=WIDTH, present=stage.common.present
-        )
+        high = body.height() - self.controls.height()
+        parts = Division.of(body.width(), high, exhibit=WIDTH, panel=WIDTH)
         low = parts.exhibit.y - parts.margin if parts.exhibit.width else parts.strip.y
         ends = (0, high) if several else (int(parts.scene.y), int(low))  # the exhibit stays visible
         panel.free = ends[0], body.height() - ends[1]
@@ -220,7 +207,7 @@ class MainWindow(QMainWindow):
         """Place the play button left of the loss curve, or in the control bar without a curve."""
         body, stage, play = self._body, self.face.lead.stage, self.controls.made["play"]
         high, large = float(body.height() - self.controls.height()), stage.common.curve_view.large
-        parts = Division.of(body.width(), high, present=self.face.stage.common.present, chart=large)
+        parts = Division.of(body.width(), high, chart=large)
         is_beside = bool(parts.band.height) and not self.face.several
         if (parts, is_beside) == self._play:
             return
@@ -271,13 +258,6 @@ class MainWindow(QMainWindow):
         else:
             return False
         return True
-
-    def _bring_controls(self, y: float) -> None:
-        """In presentation mode, show the controls while the mouse is near the lower edge."""
-        near = y > self._body.height() - NEAR
-        if near or not self.controls.panel.isVisible():
-            self.controls.setVisible(near)
-            self.controls.raise_()
 
     def run(self, opening: Opening | None = None) -> None:
         """Show the window until it is closed; `opening` starts after the first picture.
@@ -354,10 +334,6 @@ class MainWindow(QMainWindow):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Handle keys, except those that the focused control needs itself."""
-        if watched is self.view.widget:
-            if isinstance(event, QMouseEvent) and self.face.stage.common.present:
-                self._bring_controls(event.position().y())
-            return False
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             return self._press(event, self.focusWidget())
         return False

@@ -15,9 +15,8 @@ MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of at least SMALL width, and i
 WIDTH, HEIGHT = 1280.0, 800.0  # picture size with unscaled letters; they grow with larger pictures
 LOW = 560.0  # height in pixels below which head, strip and band are lower
 CURVE_LEFT = 76.0  # of the loss curve with the words left of it: right of Play
-HEAD, LOW_HEAD, PRESENTED_HEAD = 64.0, 42.0, 36.0  # height of the head
+HEAD, LOW_HEAD = 64.0, 42.0  # height of the head
 HEADLINE, LEAST_EXHIBIT = 88.0, 150.0  # height of a headline, and of an exhibit below it
-PRESENTED = 1.35  # letter scale in presentation mode
 SMALL = 720.0  # width in pixels below which margins are small
 CARD = 260.0, 300.0  # width that an exhibit leaves for a card, and maximum width of a card
 CARD_SHARE = 0.29  # fraction of the picture's width that suffices for a card
@@ -90,7 +89,6 @@ class Division:
         *,
         exhibit: float = 0.0,
         card: bool = False,
-        present: bool = False,
         menus: float = 0.0,
         panel: float = 0.0,
         chart: bool = False,
@@ -101,20 +99,18 @@ class Division:
         Args:
             exhibit: preferred width of the exhibit; 0 (default) for none
             card: whether a card is shown; default False
-            present: whether to use presentation mode, with larger letters, no loss curve, and
-                captions in the head; default False
             menus: width of menus at the right end of the head; 0 (default) for none
             panel: width of a panel at the right end of the stage, above the exhibit, which replaces
                 the card; 0 (default) for none
             chart: whether a large chart below the network replaces the band; default False
             tall: whether this chart replaces the network; default False
         """
-        scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
+        scale = max(1.0, min(width / WIDTH, height / HEIGHT))
         low = height < LOW
-        head = PRESENTED_HEAD if present else LOW_HEAD if low else HEAD
+        head = LOW_HEAD if low else HEAD
         head = head * scale if height >= SHALLOW else 0.0
         strip, band = ((26.0, 62.0) if low else (28.0, 86.0)) if height >= SHALLOW else (0.0, 0.0)
-        strip, band = strip * scale, 0.0 if present or chart else band * scale
+        strip, band = strip * scale, 0.0 if chart else band * scale
         high = max(1.0, height - head - strip - band)
         scene = Box(0.0, head, width, high)
         margin = min(MARGIN * scale if width >= SMALL else SMALL_MARGIN, width / 8.0, high / 8.0)
@@ -305,17 +301,14 @@ class Panes:
         return number if number < count else None
 
     @staticmethod
-    def of(
-        count: int, width: float, height: float, *, present: bool = False, large: bool = False
-    ) -> Panes:
+    def of(count: int, width: float, height: float, *, large: bool = False) -> Panes:
         """Divide a picture of this size in logical pixels.
 
         Args:
             count: number of networks
-            present: whether letters are larger, for presentations; default False
             large: whether the chart is large; default False
         """
-        scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
+        scale = max(1.0, min(width / WIDTH, height / HEIGHT))
         row = (LOW_TABLE_ROW if height < LOW else TABLE_ROW) * scale
         band = max((count + 1) * row + TABLE_PAD * scale, LEAST_BAND * scale)
         line = LEGEND_LINE * scale

@@ -321,6 +321,11 @@ def test_a_switch_that_help_leaves_out_still_works(run) -> None:
     assert run("train", *SMALL, "--no-weights").code == 0
 
 
+def test_a_presentation_that_is_gone_is_refused() -> None:
+    given = ["watch", "rgb", "--present"]
+    refused(Exception, "--present").by(commands.application(given), given, standalone_mode=False)
+
+
 @pytest.mark.parametrize("command", ["class", "collect"])
 def test_a_command_that_is_gone_is_refused(command: str) -> None:
     refused(Exception, command).by(

@@ -304,9 +304,9 @@ def test_a_scene_opens_at_its_moment(opened) -> None:
 
 
 def test_options_of_every_scene_and_of_watch_hold(opened) -> None:
-    s, given = opened(f"xnor?optimizer=adam&bias=no&{PYTHON}#step=2&play=5", "--present")
+    s, given = opened(f"xnor?optimizer=adam&bias=no&{PYTHON}#step=2&play=5", "--tour")
     assert s.optimizer.name == "adam" and s.network[0].bias is None
-    assert given["present"] and given["play"] and given["speed"] == 5
+    assert given["tour"] and given["play"] and given["speed"] == 5
     assert opened(f"rgb?{PYTHON}")[1]["play"]  # without a moment it plays, as watch does
     assert opened(f"rgb?{PYTHON}#step=1", "--speed", "3", "--theme", "dark")[1]["speed"] == 3
 

@@ -15,6 +15,7 @@ from safetensors.numpy import save as safetensors
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base import texts
+from scalarviz.base.texts import text
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.data import data_set
 from scalarviz.faces.controller import export
@@ -67,7 +68,7 @@ def test_a_tick_shows_that_it_was_flipped(controller: Controller, row: Control) 
 
 
 @pytest.mark.parametrize("name", ["go wrong", "scenes"])
-def test_a_choice_that_begins_something_else_does_so_and_can_be_undone(
+def test_a_choice_that_begins_something_else_does_so_and_leads_back(
     controller: Controller, name: str
 ) -> None:
     row, session = CONTROLS[name], controller.session
@@ -76,7 +77,8 @@ def test_a_choice_that_begins_something_else_does_so_and_can_be_undone(
     controller.time.pause()
     now = controller.session.network.bank.value
     assert now.shape != before.shape or (now != before).any()
-    controller.undo()
+    stage: Any = controller.stage
+    stage.press(text("notices.earlier"))
     assert controller.session is session and (session.network.bank.value == before).all()
 
 
@@ -157,7 +159,7 @@ def test_a_choice_changes_the_session_and_undo_takes_it_back(
 
 
 @pytest.mark.parametrize(("name", "value"), [("init", "he_normal"), ("bias", False)])
-def test_another_network_is_one_of_its_own_and_undo_leads_back(
+def test_another_network_is_one_of_its_own_and_its_message_leads_back(
     patiently_opened: Make, name: str, value: Any
 ) -> None:
     controller = patiently_opened(session())
@@ -168,10 +170,9 @@ def test_another_network_is_one_of_its_own_and_undo_leads_back(
     assert made is not first and made.origin is not None and made.origin.session is first
     assert shown(controller)[name] == value
     assert "The previous training run is unchanged" in last_notice(controller)
-    controller.undo()
+    stage: Any = controller.stage
+    stage.press(text("notices.earlier"))
     assert controller.session is first and shown(controller)[name] == AT_FIRST[name]
-    controller.redo()
-    assert controller.session is made
 
 
 @pytest.mark.parametrize(

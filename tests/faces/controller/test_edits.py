@@ -1,7 +1,7 @@
 """Edits of a training: weights, learning rates of layers, growth, presets, Undo and Redo."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -169,10 +169,10 @@ def sizes(trained_controller: Controller) -> list[int]:
     return [layer.outputs for layer in trained_controller.session.network.layers]
 
 
-def test_neurons_and_layers_are_added_and_removed_and_the_way_leads_back(
+def test_neurons_and_layers_are_added_and_removed_and_a_message_leads_back(
     trained_controller: Controller,
 ) -> None:
-    first = trained_controller.session
+    first, stage = trained_controller.session, cast(Any, trained_controller.stage)
     before = first.network.bank.value.copy()
     colours = np.random.default_rng(0).random((5, 3))
     answers = first.network(colours)
@@ -189,17 +189,11 @@ def test_neurons_and_layers_are_added_and_removed_and_the_way_leads_back(
     assert (trained_controller.session.network(colours) == answers).all()
     press(trained_controller, "remove neuron")
     assert sizes(trained_controller) == [4, 3]
-    for expected in ([5, 3], [5, 5, 3], [5, 3], [4, 3]):
-        trained_controller.undo()
-        assert sizes(trained_controller) == expected
-    assert trained_controller.session is first and (first.network.bank.value == before).all()
-    assert trained_controller.show.title == "A 3-4-3 network learns colours"
-    for expected in ([5, 3], [5, 5, 3]):
-        trained_controller.redo()
-        assert sizes(trained_controller) == expected
-    assert (
-        trained_controller.face.state.redoable == 2 and trained_controller.face.state.undoable == 1
-    )
+    assert not trained_controller.face.state.undoable  # that is of one session
+    stage.press(text("notices.earlier"))
+    assert sizes(trained_controller) == [5, 3]
+    assert trained_controller.show.title == "A 3-5-3 network learns colours"
+    assert trained_controller.session is not first and (first.network.bank.value == before).all()
 
 
 def test_undo_of_another_activation_lays_out_the_network_as_it_was(
@@ -288,16 +282,15 @@ def test_without_hidden_layers_what_goes_wrong_in_them_is_refused(name: str) -> 
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_what_goes_wrong_is_set_up_said_and_undone(
-    trained_controller: Controller, name: str
-) -> None:
+def test_what_goes_wrong_is_set_up_said_and_left(trained_controller: Controller, name: str) -> None:
     session = trained_controller.session
     before = session.network.bank.value.copy(), session.learning_rate, sizes(trained_controller)
     activations = session.network.activations
     go_wrong(trained_controller, name)
     trained_controller.time.pause()
     stage: Any = trained_controller.stage
-    assert (text(f"presets.{name}"), "Undo") in stage.chips()
+    button = text("notices.earlier") if name == "shallow" else "Undo"
+    assert (text(f"presets.{name}"), button) in stage.chips()
     now = trained_controller.session
     said = text(f"presets.{name}.look")
     assert playing_caption(trained_controller).title == said
@@ -315,7 +308,7 @@ def test_what_goes_wrong_is_set_up_said_and_undone(
         assert (np.array(now.network.layers[0].kernel) == kernel).all()
     else:
         assert sizes(trained_controller) == [3]
-    stage.press("Undo")
+    stage.press(button)
     now = trained_controller.session
     assert now is session and now.step_index == 20 and now.network.activations == activations
     assert (now.network.bank.value == before[0]).all()
@@ -377,9 +370,6 @@ def switch(rgb_controller: Any) -> None:
         (lambda c: (c.time.step(+1, 3), c.session.branch()), "a new branch from step 3"),
         (switch, "switched to branch 0"),
         (lambda c: setattr(c.session.current_branch, "name", "mine"), "branch 0 renamed"),
-        (one_more, "1 neuron added to layer 0"),
-        (lambda c: c.set_option("hidden", "3"), "hidden set to 3"),
-        (lambda c: export.open_scene(c, "xor"), "scene xor opened"),
     ],
 )
 def test_undo_and_redo_say_what_they_do(rgb_controller: Any, act: Act, did: str) -> None:
@@ -404,11 +394,10 @@ def test_options_say_the_sizes_of_a_network_that_has_grown(rgb_controller: Any) 
     one_less(rgb_controller)
     layer_more(rgb_controller)
     assert (sizes()["hidden"], sizes()["depth"]) == (8, 2)
-    rgb_controller.undo()
+    rgb_controller.stage.then()  # the button of the message
     layer_less(rgb_controller)
     assert (sizes()["hidden"], sizes()["depth"]) == (0, 1)
-    for _ in range(3):
-        rgb_controller.undo()
+    rgb_controller.stage.then()
     assert sizes()["hidden"] == 8
     one_more(rgb_controller)
     rgb_controller.set_option("depth", "2")  # of the sizes that are shown
@@ -437,10 +426,7 @@ def test_a_scene_is_opened_played_and_left_again(rgb_controller: Any) -> None:
     values = {choice.name: choice.value for choice in rgb_controller.face.state.options}
     assert values["map"] == "grey"
     rgb_controller.undo()
-    assert "data rgb grey" in rgb_controller.message and rgb_controller.face.state.redoable == 2
-    rgb_controller.redo()
-    rgb_controller.redo()
-    assert rgb_controller.face.state.scene == "xor"
+    assert "data rgb grey" in rgb_controller.message and rgb_controller.face.state.redoable == 1
 
 
 def test_the_menu_has_each_scene_with_a_line_about_it(rgb_controller: Any) -> None:
@@ -498,7 +484,14 @@ def test_what_another_scene_shows_does_not_take_the_place_of_what_is_kept(
     assert rgb_controller.own_session is first
     one_more(rgb_controller)
     assert rgb_controller.own_session is first
-    rgb_controller.undo()
-    rgb_controller.undo()
+    export.open_scene(rgb_controller, "circle")
+    assert rgb_controller.own_session is first
+
+
+def test_what_grows_takes_the_place_of_what_is_kept(rgb_controller: Any) -> None:
+    first = rgb_controller.session
+    export.open_scene(rgb_controller, "xor")
+    rgb_controller.time.pause()
+    rgb_controller.stage.then()  # the button of the message
     one_more(rgb_controller)
     assert rgb_controller.own_session is rgb_controller.session is not first

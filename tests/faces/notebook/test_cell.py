@@ -22,7 +22,6 @@ from scalarviz.faces.notebook import notebook_cells, page_view, session_display
 from scalarviz.faces.notebook.exercises import MIME, Prediction, form_of, stored_answers
 from scalarviz.pages.lessons.questions import question
 from scalarviz.scene import picture
-from scalarviz.scene.layout.division import PRESENTED
 from scalarviz.stage.encoders import png
 from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
@@ -345,21 +344,6 @@ async def test_nodes_of_vispy_are_in_snapshots_and_it_says_so(
     view = watch(session, nodes=lambda view: Markers(pos=np.zeros((1, 3)), parent=view.scene))
     assert "snapshot() draws a picture that includes them" in capsys.readouterr().out
     assert np.abs(pixels(view.snapshot()) - before).max() > 50
-    view.close()
-
-
-@pytest.mark.some(1)
-@pytest.mark.usefixtures("studio", "patient")
-@pytest.mark.parametrize(("present", "larger"), [(False, 1.0), (True, PRESENTED)])
-async def test_for_an_audience_the_letters_of_a_page_are_larger(
-    present: bool, larger: float
-) -> None:
-    view = watch(inverting(), present=present)
-    assert view.widget.size == {"width": 400, "height": 300, "larger": larger}
-    view.close()
-    view = session_display.watch(Show.of(inverting()), WatchOptions(present=present))
-    wide, high = round(800 * larger), round(560 * larger)  # room for all that it shows else
-    assert view.widget.size == {"width": wide, "height": high, "larger": larger}
     view.close()
 
 

@@ -168,14 +168,13 @@ SIZES = [(1280, 800), (800, 500), (640, 420), (1920, 1080), (3840, 2160), (420, 
     exhibit=st.sampled_from([0.0, 250.0, 600.0]),
     card=st.booleans(),
     panel=st.sampled_from([0.0, 300.0]),
-    present=st.booleans(),
 )
 def test_the_parts_of_a_picture_lie_inside_it_and_apart(
-    size: tuple[float, float], exhibit: float, card: bool, panel: float, present: bool
+    size: tuple[float, float], exhibit: float, card: bool, panel: float
 ) -> None:
     width, height = size
-    parts = Division.of(width, height, exhibit=exhibit, card=card, panel=panel, present=present)
-    alone = Division.of(width, height, exhibit=exhibit, panel=panel, present=present)
+    parts = Division.of(width, height, exhibit=exhibit, card=card, panel=panel)
+    alone = Division.of(width, height, exhibit=exhibit, panel=panel)
     if parts.exhibit.width:
         assert parts.inner == alone.inner, "a card that opens moves nothing"
     scene, inner = parts.scene, parts.inner
@@ -222,9 +221,8 @@ def test_a_picture_is_divided_as_it_was_agreed() -> None:
     assert (parts.head.height, parts.strip.height, parts.band.height) == (42.0, 26.0, 62.0)
     assert parts.scene.height == 330.0 and parts.exhibit == Box(534.0, 256.0, 250.0, 100.0)
     assert parts.card == Box(534.0, 58.0, 250.0, 182.0)
-    parts = Division.of(2560, 1600, present=True)
-    assert parts.scale == pytest.approx(2.7) and parts.head.height == pytest.approx(97.2)
-    assert parts.strip.height == pytest.approx(75.6) and not parts.band.height
+    parts = Division.of(2560, 1600)
+    assert parts.scale == 2.0 and (parts.head.height, parts.strip.height) == (128.0, 56.0)
 
 
 # CameraController: a camera that is moved by a mouse.
