@@ -173,7 +173,6 @@ def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
             f"its {name} are {shorten(each)}, and not numbers of at least 1 for each side",
         )
     extents = [(n - 1) * gap + 1 for n, gap in zip(given, gaps, strict=True)]
-    sides = list(zip(lengths, extents, strides, strict=True))
     at.only("auto_pad", "NOTSET")
     pads = at.get("pads", [0] * 2 * at.sides)
     edges = pads[: at.sides]
@@ -181,11 +180,10 @@ def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
         pads == edges * 2 and len(edges) == at.sides and min(pads) >= 0,
         f"its pads are {shorten(pads)}: they must be the same on opposite sides",
     )
-    rest = [
-        (n + 2 * edge - size) % step for (n, size, step), edge in zip(sides, edges, strict=True)
-    ]
+    sides = zip(lengths, extents, strides, edges, strict=True)
     require(
-        not at.get("ceil_mode", 0) or not any(rest),
+        not at.get("ceil_mode", 0)
+        or not any((n + 2 * edge - size) % step for n, size, step, edge in sides),
         "its ceil_mode lets windows reach beyond the edge",
     )
     return [given, strides, edges, gaps]
@@ -255,7 +253,7 @@ def reduce_sum(at: NodeContext, each: float = 1.0) -> Flow:
     return at.row.then(Dense(count, 1, bias=False), at.names, weight, shape=(1,))
 
 
-# Products and sums.
+# ---- products -----------------------------------------------------------------------------------
 
 
 def one_of_each(at: NodeContext) -> tuple[Flow, Constant]:
@@ -296,9 +294,6 @@ def concat(at: NodeContext) -> Flow:
     return joined(Concatenate, flows, at)
 
 
-MOST_OCTAVES = 64
-
-
 def encoding(at: NodeContext) -> Flow:
     """FrequencyEncoding, as written by `save`: sines and cosines of multiples of each number."""
     flow, stored = at.flow, at.needed(1, "frequencies").array
@@ -323,6 +318,7 @@ LARGEST = 3e38  # larger bounds of a Clip have no effect
 CLIPPED = {(0.0, inf): "relu", (0.0, 6.0): "relu6"}
 MOST_ROWS = 2**16  # of the coefficients
 SOFTMAX_IS_OF_ONE_AXIS = 13  # by opset
+MOST_OCTAVES = 64
 
 # ---- sums ---------------------------------------------------------------------------------------
 
@@ -806,9 +802,6 @@ FUSED: dict[str, Callable[[NodeContext], Flow]] = {
     "Attention": attention,
     "FrequencyEncoding": encoding,
 }
-
-# Index of the output to use, for operators where it is not the first.
-PLACES = {"ai.onnx.ml.LinearClassifier": 1}
 
 
 def reader(operator: str) -> Callable[[NodeContext], Flow] | None:

@@ -26,14 +26,15 @@ from scalarviz.files.onnx.flows import (
 )
 from scalarviz.files.onnx.fusions import fuse, join
 from scalarviz.files.onnx.onnx_graph import GraphNode, ModelGraph, Port, read_graph, the_package
-from scalarviz.files.onnx.operators import PLACES, reader
+from scalarviz.files.onnx.operators import reader
 from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names, clean_names
 from scalarviz.training.network.network import Network
 
 MOST_TOLD = 40  # lines about unsupported nodes
 
-# Advice for frequent unsupported operators.
 ZIP_MAP = "ai.onnx.ml.ZipMap"
+CLASSIFIER = "ai.onnx.ml.LinearClassifier"  # labels are its first output, scores its second one
+# Advice for frequent unsupported operators.
 HINTS = {
     "Erf": "export it with opset 20, which has Gelu",
     "If": "export the model in evaluation mode",
@@ -201,7 +202,7 @@ def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerS
     for node in nodes:
         for name in node.outputs:
             flows[name] = None
-        usual = PLACES.get(node.operator, 0)
+        usual = int(node.operator == CLASSIFIER)
         try:
             for place, name in enumerate(node.outputs):
                 if is_row(node, shapes):
