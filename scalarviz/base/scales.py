@@ -17,8 +17,8 @@ PLAIN = "1", "1.5", "2", "3", "4", "6", "8"
 LARGEST = 1.7976931348623157e308
 LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and their difference
 NEARLY_EQUAL = 1e-9  # relative difference of nearly equal losses
-# Shown on the step scale below a large loss curve: numbers of all weights, in one of these orders.
-KINDS, ORDERS = ("value", "gradient", "change"), ("layer", "distance", "norms")
+# Shown on the step scale below a large loss curve:
+WEIGHTS = "value"  # of all weights
 SCALARS, HEALTH = "scalars", "health"  # of followed models
 NAMES = "names"  # written by a network that learns names
 # Settings of scalars and of the loss: without means, and another axis.

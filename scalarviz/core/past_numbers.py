@@ -15,39 +15,31 @@ Rows = Any  # an array of bank indices
 
 @dataclass(frozen=True)
 class OverTime:
-    """Values, gradients or changes of all weights at several steps.
+    """Values of all weights at several steps.
 
     Attributes:
-        kind: "value", "gradient", or "change" since the start of the training run
         steps: the steps, increasing; each number is recorded on arrival at the step
         rows: bank indices in the order of display
         starts: index in `rows` of the first weight of each tile, which is a group of weights
         tiles: the mean of each tile at each step, shape (tiles, steps)
-        groups: name, first tile and number of tiles of each layer; a single unnamed group if
-            ordered by distance
-        norms: Euclidean norm of each layer at each step, shape (layers, steps), if the order is
-            "norms": of values, of gradients, or of the change per step since the previous moment
+        groups: name, first tile and number of tiles of each layer
     """
 
-    kind: str
     steps: FloatArray
     rows: Rows
     starts: Rows
     tiles: FloatArray
     groups: Sequence[tuple[str, int, int]]
-    norms: FloatArray
 
     def rows_of(self, tile: int) -> Rows:
         """Return the bank indices of the weights in a tile."""
         ends = [*self.starts[1:], len(self.rows)]
         return self.rows[self.starts[tile] : ends[tile]]
 
-    def tiles_with(self, row: int) -> list[int]:
-        """Return a list with the tile that contains a bank row, or [] if norms are shown."""
-        if not len(self.tiles):
-            return []
+    def tile_with(self, row: int) -> int:
+        """Return the index of the tile that contains a bank row."""
         place = int(np.flatnonzero(self.rows == row)[0])
-        return [int(np.searchsorted(self.starts, place, side="right")) - 1]
+        return int(np.searchsorted(self.starts, place, side="right")) - 1
 
     def moment_at(self, step: float) -> int:
         """Return the index of the last recorded step up to `step`, or 0 if `step` is earlier."""

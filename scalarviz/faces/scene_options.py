@@ -227,7 +227,7 @@ RENDERING = {
         info=OptionInfo(("still", "orbit", "approach")),
     ),
     "pin": Option(int | None, None, "row of the weight to explain"),
-    "past": Option(str, "", "plot below the picture: value, gradient, change, distance, norms"),
+    "past": Option(str, "", "plot below the picture: value, all weights over time"),
     "samples": Option(int, 2, "each pixel is the mean of N x N samples"),
 }
 

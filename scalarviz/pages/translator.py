@@ -157,7 +157,6 @@ BY_HAND = {
             "draw_probe_map": Meaning("function"),
             "draw_shades": Meaning("function"),
             "draw_tiles": Meaning("function"),
-            "line_colors": Meaning("function", signature=Signature(result="list[str]")),
         },
     ),
     "scalarviz.scene.layout.threads": (

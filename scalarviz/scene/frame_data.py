@@ -119,7 +119,6 @@ class PastWeights:
 
     Attributes:
         over_time: the weights at all recorded steps
-        order: sort order, or "norms" for the norms of layers
         scale: number with the strongest color
         names: labels of the layers
         tile: index of the tile under the mouse, or None
@@ -130,7 +129,6 @@ class PastWeights:
     """
 
     over_time: OverTime
-    order: str
     scale: float
     names: Sequence[str] = ()
     tile: int | None = None

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import KINDS, SETTINGS, even_ends, loss_ends
+from scalarviz.base.scales import SETTINGS, WEIGHTS, even_ends, loss_ends
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.curve_points import (
@@ -306,8 +306,7 @@ class CurveView:
         smooth: whether a moving average is drawn over the losses
         axis: "log" or "linear" for all numbers, or ""
         large: whether the chart is drawn large, with all weights over time below
-        kind: the quantity of the weights over time
-        order: sort order of the weights, or "norms"
+        order: name of the contents below it: WEIGHTS, HEALTH, SCALARS or NAMES
         compared: two compared steps, or None
         pinned: bank indices of the last two pinned weights
     """
@@ -317,7 +316,7 @@ class CurveView:
         self.last: float | None = None
         self.smooth, self.axis = True, ""
         self.large = False
-        self.kind, self.order = "value", "layer"
+        self.order = WEIGHTS
         self.compared: tuple[int, int] | None = None
         self.pinned: tuple[int, ...] = ()
 
@@ -334,7 +333,7 @@ class CurveView:
     @property
     def looks(self) -> tuple[object, ...]:
         """A value that changes with the contents below the network."""
-        look = self.large, self.kind, self.order, self.compared, self.pinned
+        look = self.large, self.order, self.compared, self.pinned
         return *look, self.smooth, self.axis
 
     @property
@@ -350,13 +349,8 @@ class CurveView:
         return was
 
     def choose(self, name: str) -> None:
-        """Choose a quantity or order of the weights over time.
-
-        One of SETTINGS is chosen, or no longer if it is.
-        """
-        if name in KINDS:
-            self.kind = name
-        elif name == "raw":
+        """Choose the contents below a large chart, or toggle one of SETTINGS."""
+        if name == "raw":
             self.smooth = not self.smooth
         elif name in SETTINGS:
             self.axis = "" if name == self.axis else name

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.scales import HEALTH, KINDS, NAMES, ORDERS, SCALARS, SETTINGS
+from scalarviz.base.scales import HEALTH, NAMES, SCALARS, SETTINGS, WEIGHTS
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
@@ -319,7 +319,7 @@ def draw_large_loss(
     row = Box(plot.x, y, inner.right - plot.x, TABS_HIGH * scale)
     strip = Box(row.x, row.bottom, plot.width, inner.bottom - row.bottom - 4.0 * scale)
     chart, look = replace(chart, box=box), (theme, scale)
-    orders = (*ORDERS, *(SCALARS, HEALTH) * curve.followed, *(NAMES,) * curve.has_level)
+    orders = (WEIGHTS, *(SCALARS, HEALTH) * curve.followed, *(NAMES,) * curve.has_level)
     if isinstance(below, NamesOfMoment):
         draw_names(canvas, strip, below, *look)
         told = [(words_of_names(below), theme.quiet)]
@@ -334,8 +334,8 @@ def draw_large_loss(
         tabs = draw_tabs(canvas, row, (SETTINGS, orders), (*curve.settings, SCALARS), told, *look)
         return replace(chart, strip=strip, tabs=tabs)
     draw_past(canvas, strip, below, curve, *look)
-    chosen, told = (below.over_time.kind, below.order), status_of_weights(below, theme)
-    tabs = draw_tabs(canvas, row, (KINDS, orders), chosen, told, *look)
+    others, told = (orders,) if len(orders) > 1 else (), status_of_weights(below, theme)
+    tabs = draw_tabs(canvas, row, others, (WEIGHTS,), told, *look)
     return replace(chart, strip=strip, tiles=len(below.over_time.tiles), tabs=tabs)
 
 

@@ -1,4 +1,4 @@
-"""Charts below the large loss curve: weights over time, and norms of layers.
+"""The chart of all weights over time, below the large loss curve.
 
 The window and pages share this file; docs/TRANSLATOR.md lists the supported Python. Functions of
 arrays are in scene/past_images.py.
@@ -6,35 +6,27 @@ arrays are in scene/past_images.py.
 
 from __future__ import annotations
 
-import math
-
-from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.core.past_numbers import OverTime
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
-from scalarviz.scene.curve_points import curve_pixels, shown_between
 from scalarviz.scene.frame_data import PastWeights
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.loss_chart import (
     LETTERS,
     ChartScales,
     Curve,
-    draw_ends,
     draw_moments,
     draw_step,
-    loss_scale,
 )
-from scalarviz.scene.past_images import draw_tiles, line_colors
+from scalarviz.scene.past_images import draw_tiles
 
 StatusWords = tuple[str, str]  # words and their color
 
 
 def status_of_weights(past: PastWeights, theme: Theme) -> list[StatusWords]:
     """Return status texts about the weights over time, with their colors."""
-    if past.order == "norms":
-        return list(zip(past.names, line_colors(range(len(past.names)), theme), strict=True))
     scale = text("past.scale", most=rounded(past.scale, 3))
     return [(past.says, theme.ink) if past.says else (scale, theme.quiet)]
 
@@ -69,29 +61,11 @@ def draw_strip_of_weights(
         canvas.box(plot.x, y - least / 2.0, plot.width, least, None, outline=color, line=1.0)
 
 
-def draw_norms(
-    canvas: Canvas2D, plot: Box, past: PastWeights, curve: Curve, theme: Theme, scale: float
-) -> None:
-    """Draw the norm of each layer on a logarithmic scale, with its name in the same color."""
-    seen: OverTime = past.over_time
-    curves = [(seen.steps, norms) for norms in seen.norms]
-    found: FloatArray = shown_between(-math.inf, math.inf, curves)
-    if not len(found):
-        return
-    scales = ChartScales(plot, *curve.span, loss_scale(found))
-    draw_ends(canvas, scales, theme, scale)
-    colors = line_colors(range(len(seen.norms)), theme)
-    with canvas.clip(plot.x, plot.y - 4.0, plot.width + 4.0, plot.height + 8.0):
-        for norms, color in zip(seen.norms, colors, strict=True):
-            canvas.line(curve_pixels(scales, seen.steps, norms), color, width=1.5 * scale)
-
-
 def draw_past(
     canvas: Canvas2D, plot: Box, past: PastWeights, curve: Curve, theme: Theme, scale: float
 ) -> None:
-    """Draw weights over time or norms of layers, with the steps that the loss chart marks."""
-    draw = draw_norms if past.order == "norms" else draw_strip_of_weights
-    draw(canvas, plot, past, curve, theme, scale)
+    """Draw weights over time, with the steps that the loss chart marks."""
+    draw_strip_of_weights(canvas, plot, past, curve, theme, scale)
     scales = ChartScales(plot, *curve.span)
     for step in past.compared or ():
         if scales.first <= step <= scales.last:

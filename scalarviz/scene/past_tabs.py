@@ -11,7 +11,7 @@ from scalarviz.scene.layout.division import Box
 from scalarviz.scene.loss_chart import LETTERS
 from scalarviz.scene.past_charts import StatusWords
 
-APART = 14.0  # pixels between two tabs, and twice that between kinds and orders
+APART = 14.0  # pixels between two tabs, and twice that between groups
 Tab = tuple[Box, str]  # its box and the selected name
 
 
@@ -32,7 +32,7 @@ def draw_tabs(
     named = [(name, text(f"past.tab.{name}")) for names in groups for name in names]
     wide = canvas.measure("".join(words for _, words in named), size=LETTERS * scale)
     wide += APART * scale * (len(named) + len(groups))
-    part = scale * min(1.0, 0.97 * box.width / wide)  # smaller if necessary
+    part = scale * min(1.0, 0.97 * box.width / wide) if named else scale  # smaller if necessary
     size, apart, x, tabs = LETTERS * part, APART * part, box.x, list[Tab]()
     base, last = box.bottom - 6.0 * scale, [names[-1] for names in groups]
     for name, words in named:

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import HEALTH, NAMES, SCALARS
+from scalarviz.base.scales import HEALTH, NAMES, SCALARS, WEIGHTS
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.core.past_numbers import OverTime
@@ -298,26 +298,26 @@ class PastReader:
             self.rest()
             return self.names(now, people)
         if view.order in (HEALTH, SCALARS, NAMES):
-            view.choose("layer")  # another session is shown now
+            view.choose(WEIGHTS)  # another session is shown now
         here = now.here
-        about = view.kind, view.order, here.branch, view.first, view.last
+        about = here.branch, view.first, view.last
         moment = here.clock, here.leaps, here.end, self.filled.version
         past = self._past.get(about, moment, lambda: self._made(view, now), may_wait=now.playing)
         assert past is not None, "nothing is shown before the first reading"
         told, seen = reading_of_weights(facts, past.over_time, view, over), past.over_time
-        pinned = [tile for row in view.pinned for tile in seen.tiles_with(row)]
-        if view.compared is not None and len(seen.tiles):
+        pinned = [*map(seen.tile_with, view.pinned)]
+        if view.compared is not None:
             pinned += [tile for tile, _ in seen.moved_most(*view.compared)]
         return replace(past, tile=over.tile, pinned=pinned, says=told, compared=view.compared)
 
     def _made(self, view: CurveView, now: TrainingState) -> PastWeights:
-        asked = view.kind, view.order, now, view.first, view.last
+        asked = now, view.first, view.last
         seen = self.seen(*asked)
         if self.waits:
             self.filled.background.complete()
             seen = self.seen(*asked)
         names = [text("plates.layer", label=label) if label else "" for label, *_ in seen.groups]
-        return PastWeights(seen, view.order, largest(seen.tiles.ravel()) or 1.0, names)
+        return PastWeights(seen, largest(seen.tiles.ravel()) or 1.0, names)
 
     def health(self, now: TrainingState) -> HealthRows | None:
         """Return the health of a followed model; None for other networks."""
@@ -346,27 +346,17 @@ class PastReader:
         """A value that changes while something is computed in the background."""
         return self.filled.version, self.filled.background.busy
 
-    def seen(
-        self,
-        kind: str,
-        order: str,
-        now: TrainingState,
-        first: float = 0.0,
-        last: float | None = None,
-    ) -> OverTime:
+    def seen(self, now: TrainingState, first: float = 0.0, last: float | None = None) -> OverTime:
         """Return all weights at selected moments of the branch, from step `first` to `last`."""
         program, here = now.program, now.here
         if self._reader is None or self._reader[0] is not program:
-            self._reader = program, WeightsOverTime(program, len(now.numbers.value))
+            self._reader = program, WeightsOverTime(program, len(now.numbers.value), TILES)
         end = here.end.step if last is None else min(last, here.end.step)
         return self._reader[1].read(
             here.branch,
-            moment_now(now),
-            *(kind, order),
+            Now(here.clock.step, now.numbers.value),
             steps=self.filled.steps(here.branch, min(first, end), end),
-            most=TILES,
             filled=self.filled.moments,
-            keeps_order=now.playing,
         )
 
 
@@ -411,15 +401,8 @@ def scalar_numbers(curves: Mapping[str, Curve]) -> dict[str, list[list[float]]]:
     }
 
 
-def moment_now(now: TrainingState) -> Now:
-    """Return the step, the values and the gradients of a state."""
-    return Now(now.here.clock.step, now.numbers.value, now.numbers.grad)
-
-
 def reading_of_weights(facts: Facts, seen: OverTime, view: CurveView, over: OverlayPointer) -> str:
     """Return the readout of the tile under the mouse: at a step, or between two compared steps."""
-    if not len(seen.tiles):
-        return ""
 
     def name_of(tile: int) -> str:
         rows = seen.rows_of(tile)

@@ -14,7 +14,7 @@ import numpy as np
 
 from scalarviz.base.checks import answers, check_call, number, require, shorten
 from scalarviz.base.checks import size as count_of
-from scalarviz.base.scales import HEALTH, KINDS, NAMES, ORDERS, SCALARS, SETTINGS
+from scalarviz.base.scales import HEALTH, NAMES, SCALARS, SETTINGS, WEIGHTS
 from scalarviz.core.formulas.formula import pick
 from scalarviz.scene.look import Look, LookArgs
 from scalarviz.stage.encoders import Frame
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 8192  # maximum pixels along a side
-PASTS = {name: name for name in (*KINDS, *ORDERS, *SETTINGS)}
+PASTS = {name: name for name in (WEIGHTS, *SETTINGS)}
 
 
 class RenderArgs(LookArgs, total=False):
@@ -51,11 +51,9 @@ class RenderOptions(Look):
         samples: each pixel is the mean of samples x samples, 1 to 4
         pin: bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
             drawn; for several sessions, a list with one of these or None for each
-        past: chart below the network: "value", "gradient" or "change" of all weights over time,
-            optionally sorted by "distance" from the start; or "norms" of layers; also combined,
-            such as "gradient norms"; or the "health" of the modules or the "scalars" of followed
-            models; or the "names" that a network writes; also with "raw" (no means), "log" or
-            "linear"; None: no chart
+        past: chart below the network: the "value" of all weights over time; or the "health" of the
+            modules or the "scalars" of followed models; or the "names" that a network writes; also
+            with "raw" (no means), "log" or "linear"; None: no chart
     """
 
     size: tuple[int, int] = (1280, 800)

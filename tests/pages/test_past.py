@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.scales import KINDS, ORDERS
 from scalarviz.base.texts import text
 from scalarviz.pages.page import page_of
 from scalarviz.scene.past_images import STRIPES
@@ -42,45 +41,32 @@ def test_numbers_of_a_page_are_those_of_python(network: sv.Network) -> None:
     count, random = len(network.bank), np.random.default_rng(3)
     data = np.zeros((2, network.inputs)), np.zeros((2, network.outputs))
     session = sv.Session(network, data, engine="python", batch=1)
-    moments = [Now(step, *random.normal(size=(2, count))) for step in (0, 3, 4, 9)]
+    moments = [Now(step, random.normal(size=count)) for step in (0, 3, 4, 9)]
     branch = session.timeline.branch
     branch.frames[0].value[:] = start = moments[0].value.astype(np.float32)
-    branch.frames[0].grad[:] = moments[0].grad
-    moments[0] = Now(0, start.astype(np.float64), branch.frames[0].grad.astype(np.float64))
-    reader = WeightsOverTime(network.program, count)
+    moments[0] = Now(0, start.astype(np.float64))
+    reader = WeightsOverTime(network.program, count, MOST)
     facts = {
         "operations": [
             {**asdict(operation_facts(network.program, o)), "uses": None}
             for o in network.program.operations
         ]
     }
-    given = [{"step": m.step, "value": m.value.tolist(), "grad": m.grad.tolist()} for m in moments]
+    given = [{"step": m.step, "value": m.value.tolist()} for m in moments]
     body = f"""
-        const found = [], layers = page.layersOf({json.dumps(facts | {"rows": count})});
-        const moments = {json.dumps(given)};
-        for (const kind of {list(KINDS)!r}) for (const order of {list(ORDERS)!r})
-          found.push(page.overTime(moments, moments[0].value,
-            {{ kind, order, layers, most: {MOST} }}));
+        const layers = page.layersOf({json.dumps(facts | {"rows": count})});
+        const found = page.overTime({json.dumps(given)}, {{ layers, most: {MOST} }});
         const list = (each) => Array.from(each);
-        return found.map((each) => ({{ steps: list(each.steps), tiles: list(each.tiles),
-          norms: list(each.norms), heads: list(each.heads), counts: list(each.counts),
-          groups: each.groups }}));
+        return {{ steps: list(found.steps), tiles: list(found.tiles),
+          heads: list(found.heads), counts: list(found.counts), groups: found.groups }};
     """
-    told = iter(run("over_time.js", body))
-    for kind in KINDS:
-        for order in ORDERS:
-            seen = reader.read(
-                branch, moments[-1], kind, order, steps=[0, 3, 4, 7, 9], most=MOST,
-                filled={branch: moments[1:-1]},
-            )  # fmt: skip
-            page = next(told)
-            assert page["steps"] == seen.steps.tolist() == [0, 3, 4, 9]
-            assert page["groups"] == [list(each) for each in seen.groups]
-            assert page["heads"] == seen.rows[seen.starts].tolist()
-            assert page["counts"] == np.diff([*seen.starts, len(seen.rows)]).tolist()
-            assert page["tiles"] == pytest.approx(seen.tiles.ravel(), rel=1e-12, abs=1e-12)
-            norms = [np.nan if each is None else each for each in page["norms"]]
-            assert norms == pytest.approx(seen.norms.ravel(), rel=1e-12, nan_ok=True)
+    page = run("over_time.js", body)
+    seen = reader.read(branch, moments[-1], steps=[0, 3, 4, 7, 9], filled={branch: moments[1:-1]})
+    assert page["steps"] == seen.steps.tolist() == [0, 3, 4, 9]
+    assert page["groups"] == [list(each) for each in seen.groups]
+    assert page["heads"] == seen.rows[seen.starts].tolist()
+    assert page["counts"] == np.diff([*seen.starts, len(seen.rows)]).tolist()
+    assert page["tiles"] == pytest.approx(seen.tiles.ravel(), rel=1e-12, abs=1e-12)
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +74,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> InPage:
     return InPage(rgb(), tmp_path_factory.mktemp("past"))
 
 
-def asked(kind: str, more: str = "") -> str:
-    return f"""{{ kind: "{kind}", order: "layer", layers: [["", [[0, engine.value.length]]]],
-        most: 1000, moments: 400 {more} }}"""
+ASKED = """{ order: "value", layers: [["", [[0, engine.value.length]]]],
+    most: 1000, moments: 400 }"""
 
 
 def test_moments_between_keyframes_are_computed_again(engine: InPage) -> None:
@@ -101,7 +86,7 @@ def test_moments_between_keyframes_are_computed_again(engine: InPage) -> None:
         const past = new PastMoments(clock, open);
         const before = engine.save();
         let seen;
-        do seen = await past.answer({asked("value")}, false); while (seen.more);
+        do seen = await past.answer({ASKED}, false); while (seen.more);
         const isSame = same(before, engine.save());
         const other = new Clock(await open());
         const at = (step) => [...seen.steps].indexOf(step);
@@ -126,7 +111,7 @@ def test_a_change_of_the_user_is_not_skipped(engine: InPage) -> None:
         clock.advance(40);
         const past = new PastMoments(clock, open);
         let seen;
-        do seen = await past.answer({asked("value")}, false); while (seen.more);
+        do seen = await past.answer({ASKED}, false); while (seen.more);
         const row = [...seen.tiles.subarray(3 * seen.steps.length, 4 * seen.steps.length)];
         const end = engine.value[3];
         return [row.at(-1) === end, row.every((each, i) => (seen.steps[i] > 20) === (each > 4))];
@@ -169,8 +154,7 @@ def test_the_strip_of_a_page_reads_goes_and_compares(tab: Tab) -> None:
     assert " to " in tab.ask("app.past.said()")
     tab.press("Escape")
     assert tab.ask("[app.past.view.compared, app.past.isOpen]") == [None, True]
-    tab.page.get_by_text(text("past.tab.norms")).click()
-    tab.until("app.past.seen.norms.length === 2 * 41")
+    assert tab.ask("document.querySelectorAll('.tabs button:not([hidden])').length") == 0
     tab.press("Escape")
     assert tab.ask("app.past.isOpen") is False
     assert tab.page.locator("#band > #curve").count() == 1
@@ -195,8 +179,8 @@ def test_a_page_draws_the_health_of_a_followed_model(opened: Opens, tmp_path: Pa
         return found;
     })()""")
     assert min(colors[name] for name in ("000000", *[each[1:] for each in STRIPES])) > 300
-    tab.page.get_by_text(text("past.tab.norms"), exact=True).click()
-    tab.until("app.past.seen?.norms?.length && !document.querySelector('#past.tall')")
+    tab.page.get_by_text(text("past.tab.value"), exact=True).click()
+    tab.until("app.past.seen?.tiles && !document.querySelector('#past.tall')")
 
 
 @pytest.mark.slow
@@ -253,21 +237,17 @@ def test_samples_that_moved_a_weight_are_those_of_the_session(
 
 @pytest.mark.slow
 def test_what_is_refused_is_not_asked_again_and_again(tab: Tab) -> None:
-    tab.press("l")
-    tab.until("app.past.seen !== null")
     tab.ask("""{
         const { client } = app, ask = client.ask.bind(client);
         app.refusals = 0;
         client.ask = (name, args) => {
-            if (name !== "past" || args.order !== "norms") return ask(name, args);
+            if (name !== "past" || app.refusals > 1) return ask(name, args);
             app.refusals += 1;
             app.refuse("No.");
             return Promise.resolve(null);
         };
     }""")
-    tab.page.get_by_text(text("past.tab.norms"), exact=True).click()
+    tab.press("l")
     tab.until("app.refusals > 0")
     tab.page.wait_for_timeout(500)
     assert tab.ask("app.refusals") == 1
-    tab.page.get_by_text(text("past.tab.layer"), exact=True).click()
-    tab.until("app.past.seen !== null")

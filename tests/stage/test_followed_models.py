@@ -392,7 +392,7 @@ def test_pages_have_the_health_of_followed_models_only(tmp_path: Path) -> None:
     for name in ("health", "scalars"):
         stage.common.curve_view.choose(name)  # for a session that was shown before
         assert stage.frame_data().curve.below is not None
-        assert stage.common.curve_view.order == "layer" and not stage.frame_data().curve.followed
+        assert stage.common.curve_view.order == "value" and not stage.frame_data().curve.followed
     refused(UnknownNameError, "unknown past 'health'").by(sv.picture, other, past="health")
 
 

@@ -413,7 +413,7 @@ def test_a_video_ends_where_the_training_stops_by_itself() -> None:
 
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.some(1)
-@pytest.mark.parametrize("past", [*PASTS, "gradient norms"])
+@pytest.mark.parametrize("past", PASTS)
 def test_a_picture_may_show_the_past_below_the_network(session: sv.Session, past: str) -> None:
     session.engine = "cpu"
     session.advance(60)

@@ -22,7 +22,7 @@ from typing import Any, final, get_args
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, require, shorten
-from scalarviz.base.scales import HEALTH, KINDS, ORDERS, SCALARS
+from scalarviz.base.scales import HEALTH, SCALARS, WEIGHTS
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.browser.wire import (
@@ -60,10 +60,7 @@ from scalarviz.training.session.session import Session, Unit
 BETWEEN_STATES = 1.0 / 30.0  # seconds
 PNG, PNG_BEGINS = "data:image/png;base64,", b"\x89PNG\r\n\x1a\n"
 LARGEST_PICTURE = 20_000_000  # letters of an encoded picture
-CHOICES = {
-    "kind": KINDS,
-    "order": (*ORDERS, SCALARS, HEALTH),
-}  # charts of all weights over time
+CHARTS = WEIGHTS, SCALARS, HEALTH  # below the loss curve of a page
 BETWEEN_LOOKS = 0.25  # seconds; checking a million weights takes 0.3 ms
 Post = Callable[[Header, Buffers], object]
 
@@ -385,10 +382,7 @@ def links_of(face: Face, options: WatchOptions) -> list[PageLink]:
 
 def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
     """Return the history of all weights, in the form that the worker of a page computes."""
-    kind, order = (
-        pick({each: each for each in known}, args.get(name), name)
-        for name, known in CHOICES.items()
-    )
+    order = pick({each: each for each in CHARTS}, args.get("order"), "order")
     stage.refresh()
     reading = stage.reading
     past = reading.curves.past
@@ -399,12 +393,11 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
     if order == SCALARS:
         scalars = past.scalars(CurveView(), reading.now)
         return {"scalars": scalar_numbers(scalars), "more": False}
-    seen = past.seen(kind, order, reading.now)
+    seen = past.seen(reading.now)
     return {
         "steps": seen.steps,
         "groups": seen.groups,
         "tiles": seen.tiles,
-        "norms": seen.norms,
         "heads": seen.rows[seen.starts].astype(np.int32),
         "counts": np.diff(np.append(seen.starts, len(seen.rows))).astype(np.int32),
         "more": past.filled.background.busy,

@@ -338,7 +338,7 @@ export class RecordingClient extends TrainingClient {
     const moments = this.places.filter(isRest);
     const steps = even_steps(this.first, this.end, args.moments);
     const found = last_known(steps, moments);
-    return { ...overTime(found, moments[0].value, args), more: false };
+    return { ...overTime(found, args), more: false };
   }
 
   answer() {

@@ -9,13 +9,13 @@ import { draw_past, status_of_weights } from "./story/past_charts.js";
 import { NamesOfMoment, draw_names, words_of_names } from "./story/past_names.js";
 import { draw_health } from "./story/health_strip.js";
 import { draw_scalars, words_of_scalars } from "./story/scalar_charts.js";
-import { HEALTH, KINDS, NAMES, ORDERS, SCALARS, SETTINGS } from "./story/scales.js";
+import { HEALTH, NAMES, SCALARS, SETTINGS, WEIGHTS } from "./story/scales.js";
 import { name_of_tile, past_words } from "./story/past_words.js";
 import { Box } from "./story/camera.js";
 import { Canvas2D } from "./canvas2d.js";
 import { themeOfPage } from "./loss_chart.js";
 import { layersOf } from "./over_time.js";
-import { inRows, unpackedAll } from "./arrays.js";
+import { unpackedAll } from "./arrays.js";
 import { madeButton } from "./events.js";
 import { text } from "./texts.js";
 
@@ -25,7 +25,6 @@ const BETWEEN_QUESTIONS = 250; // milliseconds between two questions, at least
 const BETWEEN_PARTS = 30; // milliseconds between two questions for more of an answer
 const SUMMED = 20000; // weights that are looked at for a change
 const CLICK_MOVES = 4; // pixels; a press that moves less is a click
-const TOP = 3; // pixels above the norms, for the upper end of their scale
 
 /**
  * Shows all weights over time as a strip of colors, the health of modules, or scalars.
@@ -43,7 +42,7 @@ export class Past {
     this.view = curve.view;
     this.health = health && unpackedAll(health);
     this.scalars = scalars;
-    this.orders = [...ORDERS, ...(health ? [SCALARS, HEALTH] : []), ...(names ? [NAMES] : [])];
+    this.orders = [WEIGHTS, ...(health ? [SCALARS, HEALTH] : []), ...(names ? [NAMES] : [])];
     this.seen = null; // what was answered last
     this.images = {}; // of tiles, once drawn
     this.names = use.names;
@@ -53,7 +52,7 @@ export class Past {
     this.pointed = null; // {step, tile} under the pointer
     this.chart = null; // the chart of the curve, with the last strip
     this.tabs = new Map();
-    for (const name of [...KINDS, ...SETTINGS, ...this.orders]) {
+    for (const name of [...SETTINGS, ...this.orders]) {
       const choose = (event) => {
         this.choose(name);
         if (event.detail) event.target.blur(); // keys go to the page again after a click
@@ -129,9 +128,9 @@ export class Past {
 
   /** Request the numbers for a state if they differ from the shown ones, then draw again. */
   async follow(state) {
-    const { kind, order } = this.view;
+    const { order } = this.view;
     const sum = state.value.subarray(0, SUMMED).reduce((all, each) => all + each, 0);
-    const mark = JSON.stringify([kind, order, sum, state.step, state.operation, state.branch, state.last, state.jumps]); // prettier-ignore
+    const mark = JSON.stringify([order, sum, state.step, state.operation, state.branch, state.last, state.jumps]); // prettier-ignore
     const now = performance.now();
     if (!this.isOpen || this.asking || (mark === this.shown && !this.seen?.more)) return;
     if (now < this.due && this.seen) {
@@ -139,7 +138,7 @@ export class Past {
       return;
     }
     this.asking = true;
-    const args = { kind, order, layers: this.layers, most: TILES, moments: MOMENTS, keeps: state.playing }; // prettier-ignore
+    const args = { order, layers: this.layers, most: TILES, moments: MOMENTS };
     const seen = await this.ask(args);
     this.asking = false;
     const took = performance.now() - now;
@@ -153,7 +152,7 @@ export class Past {
     if (seen) this.redraw(); // else it is refused: not asked again for the same
   }
 
-  /** Draw the strip or the norms, and the text about the pointer. */
+  /** Draw the contents, and the text about the pointer. */
   draw(state, palette) {
     if (!this.isOpen) return;
     if (this.view.order !== NAMES) void this.follow(state);
@@ -161,9 +160,9 @@ export class Past {
     const isHealth = view.order === HEALTH;
     const isScalars = view.order === SCALARS;
     const isNames = view.order === NAMES;
-    const kinds = isScalars ? SETTINGS : isHealth || isNames ? [] : KINDS;
-    const names = [...kinds, ...this.orders];
-    const chosen = [view.order, view.kind, ...view.settings];
+    const orders = this.orders.length > 1 ? this.orders : [];
+    const names = [...(isScalars ? SETTINGS : []), ...orders];
+    const chosen = [view.order, ...view.settings];
     for (const [name, tab] of this.tabs) {
       setShown(tab, names.includes(name));
       tab.ariaPressed = String(chosen.includes(name));
@@ -171,8 +170,7 @@ export class Past {
     const canvas = new Canvas2D(this.canvas);
     const theme = themeOfPage();
     const { chart } = this.curve;
-    const top = seen?.norms?.length ? TOP : 0;
-    const box = new Box(chart.plot.x, top, chart.plot.width, canvas.height - 2 * top);
+    const box = new Box(chart.plot.x, 0, chart.plot.width, canvas.height);
     let status = [];
     let more = null; // of the chart
     const curve = {
@@ -210,11 +208,9 @@ export class Past {
     const { seen, pointed, images, view } = this;
     const { groups, heads, counts, tiles } = seen;
     const steps = [...seen.steps];
-    const norms = inRows(seen.norms, steps.length).map((each) => [...each]);
     const isPinned = (tile) => tile >= 0 && counts[tile] === 1; // a mean has no pin
     return {
-      over_time: { steps, groups, norms, starts: heads },
-      order: norms.length ? "norms" : view.order,
+      over_time: { steps, groups, starts: heads },
       names: groups.map(([label]) => (label ? text("plates.layer", { label }) : "")),
       pinned: view.pinned.map((row) => heads.indexOf(row)).filter(isPinned),
       tile: pointed ? pointed.tile : null,
@@ -236,8 +232,7 @@ export class Past {
   /** Return the text about the pointer: a tile at a step or between two. */
   said() {
     const { pointed, view } = this;
-    const { steps, norms, tiles, heads, counts, groups } = this.seen;
-    if (norms.length) return "";
+    const { steps, tiles, heads, counts, groups } = this.seen;
     const at = (tile, step) => tiles[tile * steps.length + momentPlace(steps, step)];
     const stepAt = (step) => steps[momentPlace(steps, step)];
     const nameOf = (k) => name_of_tile(this.facts, groups, k, counts[k], heads[k]);

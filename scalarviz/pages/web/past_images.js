@@ -1,6 +1,6 @@
 // Images of the past, drawn on a canvas of the page; as scene/past_images.py.
 
-import { made, styled } from "./dom.js";
+import { made } from "./dom.js";
 import { colorOf, mixedColor } from "./palette.js";
 
 const NEAR_END = 0.02; // of the steps shown: so near the last one, the last moment reaches it
@@ -82,11 +82,6 @@ export function draw_probe_map(paper, { x, y, right, bottom }, probe, mark, pale
   };
   const corners = [x, y, right, y, x, bottom];
   paper.image(corners, images[`${ground} ${mark.size}`], [0, 0, 1, 1], [-1, -1]);
-}
-
-export function line_colors(classes) {
-  const colors = styled("--classes").split(" ");
-  return classes.map((k) => colors[k % colors.length]);
 }
 
 /** Return a canvas whose pixels have the colors that `colorAt` returns for row and column. */

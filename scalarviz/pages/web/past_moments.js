@@ -5,7 +5,7 @@ import { overTime } from "./over_time.js";
 import { even_steps, last_known } from "./story/past_places.js";
 
 const FILLING = 20; // milliseconds of training for an answer; the page asks again for the rest
-const FILLED_BYTES = 2 ** 25; // bytes of numbers between keyframes
+const FILLED_BYTES = 2 ** 24; // bytes of numbers between keyframes
 
 /** Computes the history of weights; `openTwin` opens a second engine. */
 export class PastMoments {
@@ -15,7 +15,6 @@ export class PastMoments {
     this.twin = null;
     this.filled = new Map(); // by the key of a branch, moments of its own by their steps
     this.standsIn = null; // key of the branch at whose last filled moment the second engine stands
-    this.sorted = null;
   }
 
   /** Return the second engine, whose present step is arbitrary. */
@@ -28,21 +27,17 @@ export class PastMoments {
   /** Return the history of the shown branch, see `overTime`; `more` states whether it is incomplete. */
   async answer(args, isPlaying) {
     const found = await this.moments(args.moments, isPlaying);
-    const sorted = args.keeps ? this.sorted : null;
-    const seen = overTime(found.moments, this.clock.begun, { ...args, sorted });
-    this.sorted = seen.sorted ?? this.sorted;
-    return { ...seen, sorted: null, more: found.more };
+    return { ...overTime(found.moments, args), more: found.more };
   }
 
   /** Return up to `most` known moments of the branch; `more` states whether some are missing. */
   async moments(most, isPlaying) {
     const { clock } = this;
     const { engine, branches } = clock;
-    const count = Math.min(most, Math.max(2, Math.floor(FILLED_BYTES / (8 * engine.value.length))));
+    const count = Math.min(most, Math.max(2, Math.floor(FILLED_BYTES / (4 * engine.value.length))));
     const steps = even_steps(clock.first, clock.branch.end.step, count);
     const more = !isPlaying && (await this.fill(steps));
-    const { value, grad } = engine;
-    const known = [{ step: clock.step, value, grad }];
+    const known = [{ step: clock.step, value: engine.value }];
     let end = Infinity;
     for (const { key, frames, fork } of branches.now.lineage) {
       const own = [...frames, ...(this.filled.get(key)?.values() ?? [])];
@@ -72,7 +67,7 @@ export class PastMoments {
       if (!goesOn) twin.restore(frame.saved);
       twin.train(step - twin.step);
       this.standsIn = key;
-      known.set(step, { step, value: twin.value.slice(), grad: twin.grad.slice() });
+      known.set(step, { step, value: twin.value.slice() });
       if (known.size > 2 * steps.length)
         for (const each of known.keys()) if (!steps.includes(each)) known.delete(each);
     }

@@ -348,23 +348,6 @@ def test_a_click_on_the_strip_goes_to_a_step_and_a_drag_compares_two(
     assert stage.common.curve_view.compared is None and stage.common.curve_view.large
 
 
-def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
-    pointer: Pointer, stage: Stage, studio: Studio, strip: Chart
-) -> None:
-    for name in ("gradient", "change", "distance", "norms", "layer", "value"):
-        box = {tab: box for box, tab in strip.tabs}[name]
-        drag(pointer, (box.x + box.width / 2, box.y + box.height / 2))
-        studio.stage(stage, 0.0, SIZE)
-        past = stage.frame_data().curve.below
-        assert past is not None
-        assert name in (past.order, past.over_time.kind)
-        assert len(past.over_time.norms) == (2 if past.order == "norms" else 0)
-        assert stage.pinned is None
-    studio.stage(stage, 0.0, (640, 400))
-    assert stage.on_top.chart is not None
-    assert all(box.right < stage.on_top.chart.box.right for box, _ in stage.on_top.chart.tabs)
-
-
 def test_nothing_is_computed_when_nobody_looks(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -527,24 +527,23 @@ def made(memory: int = 2**28, hidden: int = 4) -> sv.Session:
 
 
 def over_time_of(
-    session: sv.Session, steps: list[int], filled: object = None, **how: object
+    session: sv.Session, steps: list[int], filled: object = None, most: int = 200
 ) -> OverTime:
     bank, here = session.network.bank, session.timeline.here
-    reader = WeightsOverTime(session.network.program, len(bank))
-    now = Now(here.clock.step, bank.value.copy(), bank.grad.copy())
+    reader = WeightsOverTime(session.network.program, len(bank), most)
+    now = Now(here.clock.step, bank.value.copy())
     known = filled.moments if isinstance(filled, FilledPast) else {}
-    return reader.read(here.branch, now, steps=steps, filled=known, **how)  # type: ignore[arg-type]
+    return reader.read(here.branch, now, steps=steps, filled=known)
 
 
-def trail(steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Values and gradients on arrival at each step, (steps + 1, weights), by another session."""
+def trail(steps: int) -> np.ndarray:
+    """Values on arrival at each step, (steps + 1, weights), by another session."""
     session = made()
-    values, gradients = [], []
+    values = []
     for _ in range(steps + 1):
         values.append(session.network.bank.value.astype(np.float64))
-        gradients.append(session.network.bank.grad.astype(np.float64))
         session.advance(1)
-    return np.array(values), np.array(gradients)
+    return np.array(values)
 
 
 def filled(session: sv.Session, steps: list[int]) -> FilledPast:
@@ -557,21 +556,21 @@ def filled(session: sv.Session, steps: list[int]) -> FilledPast:
 def test_a_row_a_weight_has_its_numbers_at_each_step() -> None:
     session, steps = made(), list(range(31))
     session.advance(30)
-    values, gradients = trail(30)
+    values = trail(30)
     past = filled(session, steps[:-1])
     seen = over_time_of(session, steps, past)
     assert seen.steps.tolist() == steps and seen.rows.tolist() == list(range(17))
     assert np.array_equal(seen.tiles, values.T)
-    assert np.array_equal(over_time_of(session, steps, past, kind="gradient").tiles, gradients.T)
-    change = over_time_of(session, steps, past, kind="change").tiles
-    assert np.array_equal(change, (values - values[0]).T)
+    moved = values[30] - values[0]
+    most = np.argsort(-np.abs(moved))[:2].tolist()
+    assert seen.moved_most(0, 30, 2) == [(row, moved[row]) for row in most]
     assert seen.groups == [("0", 0, 12), ("1", 12, 5)]
 
 
 def test_keyframes_alone_give_fewer_moments_but_the_same_numbers() -> None:
     session, steps = made(), list(range(31))
     session.advance(30)
-    values, _ = trail(30)
+    values = trail(30)
     seen = over_time_of(session, steps)
     assert 2 <= len(seen.steps) <= 31
     assert np.array_equal(seen.tiles, values[seen.steps.astype(int)].T)
@@ -591,34 +590,6 @@ def test_slow_steps_are_all_kept(session: sv.Session) -> None:
     assert {2001, 2002, 2003, 2004, 2005} <= kept
 
 
-def test_those_that_went_farthest_stand_first(session: sv.Session) -> None:
-    session.advance(40)
-    values, _ = trail(40)
-    seen = over_time_of(session, [0, 40], order="distance")
-    assert np.all(np.diff(np.abs(values[40] - values[0])[seen.rows]) <= 0.0)
-    assert np.array_equal(seen.tiles[:, -1], values[40][seen.rows])
-    assert seen.moved_most(0, 40, 2) == [
-        (0, values[40][seen.rows[0]] - values[0][seen.rows[0]]),
-        (1, values[40][seen.rows[1]] - values[0][seen.rows[1]]),
-    ]
-
-
-def test_the_order_by_distance_stays_while_it_is_kept(session: sv.Session) -> None:
-    session.advance(3)
-    bank, here = session.network.bank, session.timeline.here
-    reader = WeightsOverTime(session.network.program, len(bank))
-    now = Now(3, bank.value.copy(), bank.grad)
-    first = reader.read(here.branch, now, "value", "distance", steps=[0, 3])
-    session.advance(300)
-    now = Now(303, bank.value.copy(), bank.grad)
-    here = session.timeline.here
-    kept = reader.read(here.branch, now, "value", "distance", steps=[0, 303], keeps_order=True)
-    again = reader.read(here.branch, now, "value", "distance", steps=[0, 303])
-    assert kept.rows is first.rows
-    assert again.rows.tolist() != first.rows.tolist()
-    assert np.array_equal(again.tiles[:, -1], now.value[again.rows])
-
-
 def test_a_tile_is_the_mean_of_its_weights() -> None:
     session = advanced(made(hidden=40), 10)
     seen = over_time_of(session, [0, 10], most=12)
@@ -630,24 +601,6 @@ def test_a_tile_is_the_mean_of_its_weights() -> None:
     assert sizes == {"0": 9, "1": 3}  # 120 weights, and 41
 
 
-def test_norms_of_layers_are_euclidean_and_those_of_changes_are_for_one_step() -> None:
-    session, steps = made(), [0, 10, 30]
-    session.advance(30)
-    past = filled(session, steps[:-1])
-    values, gradients = trail(30)
-    rows = [slice(0, 12), slice(12, 17)]
-    seen = over_time_of(session, steps, past, order="norms")
-    assert seen.norms == pytest.approx(
-        np.array([[np.linalg.norm(values[k, part]) for k in steps] for part in rows]), rel=1e-12
-    )
-    seen = over_time_of(session, steps, past, order="norms", kind="gradient")
-    assert seen.norms[1, 2] == pytest.approx(np.linalg.norm(gradients[30, 12:]), rel=1e-12)
-    seen = over_time_of(session, steps, past, order="norms", kind="change")
-    assert np.isnan(seen.norms[:, 0]).all()
-    moved = np.linalg.norm(values[30, :12] - values[10, :12]) / 20
-    assert seen.norms[0, 2] == pytest.approx(moved, rel=1e-12)
-
-
 def test_a_branch_has_the_moments_of_its_parent_and_its_own(session: sv.Session) -> None:
     session.advance(20)
     session.seek(10)
@@ -657,7 +610,7 @@ def test_a_branch_has_the_moments_of_its_parent_and_its_own(session: sv.Session)
     seen = over_time_of(session, steps, filled(session, steps[:-1]))
     assert seen.steps.tolist() == steps
     assert abs(seen.tiles[0, 10]) < 5.0 <= seen.tiles[0, 11] + 0.5
-    values, _ = trail(10)
+    values = trail(10)
     assert np.array_equal(seen.tiles[:, :11], values[:11].T)
     assert np.array_equal(seen.tiles[:, 20], session.network.bank.value)
 
@@ -677,7 +630,7 @@ def test_a_past_that_takes_too_long_or_too_much_memory_is_not_filled(
     monkeypatch.setattr("scalarviz.training.session.over_time.LONGEST", 0.0)
     assert filled(session, [100, 200]).moments == {}
     monkeypatch.setattr("scalarviz.training.session.over_time.LONGEST", 10.0)
-    monkeypatch.setattr("scalarviz.training.session.over_time.ROOM", 16 * 17 * 5)
+    monkeypatch.setattr("scalarviz.training.session.over_time.ROOM", 8 * 17 * 5)
     past = FilledPast(session)
     assert past.steps(session.timeline.branch, 0, 2000) == [0, 500, 1000, 1500, 2000]
     past.background.complete()
@@ -734,9 +687,6 @@ def test_a_million_steps_take_no_more_memory_than_the_keyframes_may() -> None:
 
 def test_the_tile_of_a_weight_is_known() -> None:
     session = advanced(made(hidden=40), 10)
-    for order in ("layer", "distance"):
-        seen = over_time_of(session, [0, 10], most=12, order=order)
-        for row in (0, 57, 160):
-            (tile,) = seen.tiles_with(row)
-            assert row in seen.rows_of(tile)
-    assert over_time_of(session, [0, 10], order="norms").tiles_with(0) == []
+    seen = over_time_of(session, [0, 10], most=12)
+    for row in (0, 57, 160):
+        assert row in seen.rows_of(seen.tile_with(row))
