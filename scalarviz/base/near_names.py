@@ -266,7 +266,7 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("predict", "eval"), "write s.network(x)"),
         "statedict": "write s.save(path), and sv.Session.load(path)",
         "requiresgrad": FREEZE,
-        **dict.fromkeys(("dead", "deadneurons"), "write s.first('a neuron is dead')"),
+        **dict.fromkeys(("dead", "deadneurons"), "write sv.diagnose(s)"),
         **dict.fromkeys(("grad", "gradients"), "write s.norms(), or s.network.bank.grad"),
         **dict.fromkeys(("todataframe", "dataframe"), "to_pandas"),
     },

@@ -44,9 +44,9 @@ from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.show import Show
 from scalarviz.training.network.grown_networks import remade
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.conditions import examples, with_rows
+from scalarviz.training.session.conditions import examples
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.stops import KIND, in_force
+from scalarviz.training.session.stops import KIND
 
 TYPES = (bool, int, float, str)
 YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -518,10 +518,9 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
         memory=session.timeline.keyframes.budget,
     )
     found.visits.metrics = session.visits.metrics
-    rows = {row: row for row in range(len(network.bank))}
-    if stops := with_rows(in_force(trainer.settings), rows):  # for rows that still exist
+    if stops := trainer.settings.stops:
         with found.undo_log.off():
-            found.timeline.note(KIND, {"conditions": stops})
+            found.timeline.note(KIND, {"conditions": [*stops]})
     return found
 
 

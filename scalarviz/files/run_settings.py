@@ -10,7 +10,7 @@ from typing import Any, cast, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, require, shorten
-from scalarviz.base.limits import LONGEST_CONDITION, Budget
+from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.formula import make, pick
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, Schedule
@@ -22,7 +22,7 @@ from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.conditions import Condition, of_function
+from scalarviz.training.session.conditions import Condition
 
 CODE = "code"  # name of a data set made by code
 LATEST = 2**53  # largest number of steps
@@ -60,7 +60,7 @@ class SettingsWriter:
         if isinstance(thing, list):  # the conditions of a stop
             return [self.write(each) for each in thing]
         if isinstance(thing, Condition):
-            return {"own": str(thing)} if thing.is_own else thing.text
+            return thing.text
         return thing.item() if isinstance(thing, np.generic) else thing
 
     def _data(self, data: DataSet) -> Description:
@@ -107,8 +107,8 @@ class SettingsReader:
         kind, value = next(iter(thing.items())) if len(thing) == 1 else ("", None)
         if kind == "array":
             return pick(self._arrays, value, "array")
-        if kind == "own":
-            return lost_function(value)
+        if kind == "own":  # a function, in files of earlier versions
+            return f"own function {value}"
         if isinstance(value, dict) and kind == "optimizer":
             return build_optimizer(value)
         if isinstance(value, dict) and kind == "data":
@@ -214,13 +214,6 @@ def classes_of_optimizers() -> dict[str, Any]:
     kinds = [kind for kind in found if kind._own or kind.__module__ == Optimizer.__module__]
     rows: dict[Any, OptimizerRow] = {kind: kind._own or kind().row for kind in kinds}
     return {row.name: kind for kind, row in rows.items() if OPTIMIZERS.get(row.name) is row}
-
-
-def lost_function(name: object) -> Condition:
-    """Return a placeholder condition for a function, of which files store only the name."""
-    if not isinstance(name, str) or len(name) > LONGEST_CONDITION:
-        raise InputError(f"{shorten(name)} is not a name of a function")
-    return of_function(name, None)
 
 
 def build_clock(value: object) -> Clock:

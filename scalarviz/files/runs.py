@@ -78,7 +78,7 @@ from scalarviz.training.session.branches import (
 )
 from scalarviz.training.session.callbacks import FirstArrivals
 from scalarviz.training.session.measurements import Metrics
-from scalarviz.training.session.stops import MOST_MARKS, Mark, in_force
+from scalarviz.training.session.stops import MOST_MARKS, Mark
 from scalarviz.training.session.timeline import Origin, Timeline
 from scalarviz.training.session.trainer import Settings, Trainer, data_for
 
@@ -146,12 +146,6 @@ def load_timeline(
             f"{shown(as_path(path))} has measured {', '.join(map(visible, lacks))} with "
             "functions, which a file does not contain: their values so far are kept; pass "
             "metrics=[...] with the functions to continue measuring"
-        )
-    if lost := [str(each) for each in timeline.trainer.settings.stops if each.is_lost]:
-        caution(
-            f"{shown(as_path(path))} had functions as stop conditions, which a file does not "
-            f"contain: it no longer stops by {', '.join(map(visible, lost))}; s.stop_when(f) sets "
-            "them again"
         )
     is_same_clock = list(timeline.clock) == description["clock"]
     if is_same_clock and description.get("bits") != bits_of(timeline.trainer.bank):
@@ -266,7 +260,7 @@ def given_at_start(start: Settings) -> list[Action]:
         Action(0, 0, "own rate", {"rows": np.arange(first, end), "rate": rate})
         for first, end, rate in start.optimizer.own_rates.spans
     ]
-    stops = in_force(start)
+    stops = [*start.stops]
     return [*found, *([Action(0, 0, "stop when", {"conditions": stops})] if stops else [])]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import pairwise
 from math import prod
 from typing import Any, final
 from warnings import catch_warnings, simplefilter
@@ -18,11 +19,10 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, answered, require, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.program import Operation, Program
+from scalarviz.core.program import NONE, Operation, Program
 from scalarviz.data.batches import Batches, TableBatches
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.conditions import rows_of_neurons, still_neurons
 from scalarviz.training.session.over_time import layers_of
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import check_end
@@ -581,6 +581,23 @@ def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
             np.sqrt(np.sum(units[:, : prod(operation.shape[1:])] ** 2) / len(units)),
         )
     return found
+
+
+def still_neurons(trainer: Trainer) -> Iterator[tuple[Operation, Any]]:
+    """Yield each operation before an activation, and a mask of its neurons with zero gradient."""
+    for operation, after in pairwise(trainer.network.program.operations):
+        is_one = after.kind == "activation" and after.source == operation.target
+        if is_one and operation.weights != NONE:
+            yield operation, ~trainer.bank.grad[rows_of_neurons(operation)].any(axis=1)
+
+
+def rows_of_neurons(operation: Operation) -> FloatArray:
+    """Return the bank rows of each neuron of an operation, shape (neurons, rows)."""
+    has_bias = operation.biases != NONE
+    count = operation.target.size // operation.outputs_per_bias
+    rows = np.array(operation.parameters)
+    weights = len(rows) - has_bias * count
+    return np.hstack([rows[:weights].reshape(count, -1), rows[weights:].reshape(count, -1)])
 
 
 def dead_share(still: Any, after: Operation, known: dict[str, FloatArray]) -> float:

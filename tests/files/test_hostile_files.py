@@ -45,7 +45,7 @@ def eventful() -> sv.Session:
     s.add_samples([[0.1, 0.2]], [[1.0]])
     s.batch = 3
     s.loss_function = sv.Loss("huber", factor=0.5)
-    s.stop_when("weight 3 > 1e9 or loss < 0", lambda view: False)
+    s.stop_when("grad norm > 1e9 or loss < 0")
     s.advance(2)
     s.back(20)
     s.advance(3, "operation")

@@ -34,7 +34,7 @@ def every_action(engine: str = "python") -> sv.Session:
     start = data.Arrays(x, y, input_names=["a", "b", "c"], output_names=["p", "q"])
     s = sv.Session(net, start, "mse", sv.Momentum(0.05), 4, engine, 6, metrics=["mae"], every=2)
     s.set_rate(net.weight(2), 0.01)
-    s.stop_when("loss > 50 or weight 0 > 40")
+    s.stop_when("loss > 50")
     s.advance(3)
     s.edit(net.weight(3), 0.5)
     s.learning_rate = 0.02
@@ -86,7 +86,7 @@ def _other_data(s: sv.Session, x: np.ndarray, y: np.ndarray) -> None:
     s.advance(2)
     s.loss_function = "mae"
     s.optimizer = sv.AdamW(0.02)  # its numbers continue
-    s.stop_when("loss rises 3x", "a neuron is dead")
+    s.stop_when("loss rises 3x")
 
 
 def numbers(s: sv.Session) -> dict[str, np.ndarray]:

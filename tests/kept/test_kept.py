@@ -30,6 +30,10 @@ EXPECTED_OF_0_1 = np.load(FOLDER / "expected.npz")
 CLOSE = {"rtol": 1e-9, "atol": 1e-11}
 
 
+# The file has conditions that are gone.
+pytestmark = pytest.mark.filterwarnings("ignore:the training no longer stops at:UserWarning")
+
+
 @pytest.fixture
 def s() -> sv.Session:
     return sv.Session.load(RUN)

@@ -252,7 +252,7 @@ def test_a_training_that_is_refused_is_recorded_up_to_there() -> None:
 
 
 def test_it_goes_over_steps_where_the_training_would_stop_by_itself(session: sv.Session) -> None:
-    session.stop_when("loss < 100", "gradient 3 changes sign")
+    session.stop_when("loss < 100", "grad norm > 1e-9")
     made = recording_of(session, probe_of(session), 20, 1, 10**6)
     assert made.steps == 20 and session.stop_conditions and not session.stopped
 

@@ -57,7 +57,7 @@ class Search:
             with session.doing():
                 timeline = session.timeline
                 metrics = measured_names(timeline.visits.metrics, timeline.trainer.settings.data)
-                return first_held(timeline, checked([words], session.network, metrics), self._tell)
+                return first_held(timeline, checked([words], metrics), self._tell)
         finally:
             self.words = ""
 
@@ -102,8 +102,8 @@ def stop_when(controller: Controller, words: str) -> None:
 
 
 def completions(state: FaceState) -> list[str]:
-    """Return completions for a condition; conditions about a weight use the pinned weight."""
-    return examples(state.metrics, 0 if state.pinned is None else state.pinned.rows.start)
+    """Return completions for a condition."""
+    return examples(state.metrics)
 
 
 # The buttons offered at the end of a run.

@@ -34,7 +34,7 @@ from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import InputError
 from scalarviz.training.network import model_queries
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.conditions import Condition, checked
+from scalarviz.training.session.conditions import Condition, of_file
 
 if TYPE_CHECKING:
     from scalarviz.training.session.trainer import Settings
@@ -418,9 +418,7 @@ ACTIONS: dict[str, ActionKind] = {
         lambda settings, conditions: replace(settings, stops=tuple(conditions)),
         stops_set,
         {"conditions": list},
-        lambda network, details: details.update(
-            conditions=checked(details["conditions"], network, None)
-        ),
+        lambda network, details: details.update(conditions=of_file(details["conditions"])),
         waits=False,
     ),
 }

@@ -36,61 +36,6 @@ if TYPE_CHECKING:
     from scalarviz.training.session.timeline import Timeline
 
 
-class StepNumbers:
-    """Numbers of a session after `step` steps; arrays are read-only and valid only in the call."""
-
-    def __init__(self, timeline: Timeline) -> None:
-        self._timeline = timeline
-        self.step: int = timeline.clock.step
-        self.loss: float = timeline.loss  # of the last step, before its update
-
-    @final
-    @property
-    def losses(self) -> FloatArray:
-        """Loss of each step taken, before its update; float64, 1-D."""
-        return self._timeline.branch.losses_between(0, self.step)
-
-    @final
-    @property
-    def metrics(self) -> dict[str, Series]:
-        """Steps and values of each metric so far, as in `Session.metrics`."""
-        return series(self._timeline.branch, self.step)
-
-    @final
-    @property
-    def learning_rate(self) -> float:
-        """Learning rate of the next step, including the factor of the schedule."""
-        trainer = self._timeline.trainer
-        return trainer.settings.optimizer.rate(trainer.bank.step_count)
-
-    @final
-    @property
-    def values(self) -> FloatArray:
-        """Values of all weights, read-only and 1-D, in the order of `network.bank.value`."""
-        return read_only(self._timeline.trainer.bank.value)
-
-    @final
-    @property
-    def gradients(self) -> FloatArray:
-        """Gradients of the last step, read-only and 1-D, in the order of `network.bank.grad`."""
-        return read_only(self._timeline.trainer.bank.grad)
-
-    @final
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}: step {self.step:,}, loss {self.loss:.4g}"
-
-
-@final
-class ConditionView(StepNumbers):
-    """Argument of a custom condition: a read-only view of the session after `step` steps."""
-
-    @property
-    def outputs(self) -> FloatArray:
-        """Outputs for the batch of the next step, shape (samples, outputs)."""
-        trainer = self._timeline.trainer
-        return trainer.network(trainer.batches.at(self.step)[0])
-
-
 def read_only(array: FloatArray) -> FloatArray:
     """Return a read-only view of an array."""
     view = array[:]
@@ -102,18 +47,46 @@ STOPPED = "stopped by a callback"
 
 
 @final
-class StepView(StepNumbers):
+class StepView:
     """Argument of a callback: a view of the session after `step` steps.
 
-    Arrays are read-only. Changes by `set_rate`, `edit`, `freeze` and `stop` take effect when the
-    callback returns.
+    Arrays are read-only and valid only in the call. Changes by `set_rate`, `edit`, `freeze` and
+    `stop` take effect when the callback returns.
     """
 
     def __init__(self, timeline: Timeline) -> None:
-        super().__init__(timeline)
+        self._timeline = timeline
+        self.step: int = timeline.clock.step
+        self.loss: float = timeline.loss  # of the last step, before its update
         self.is_over = False  # whether it no longer accepts changes
         self.asked: list[tuple[str, dict[str, Any]]] = []  # actions, in order
         self.stopped = ""  # the reason
+
+    @property
+    def losses(self) -> FloatArray:
+        """Loss of each step taken, before its update; float64, 1-D."""
+        return self._timeline.branch.losses_between(0, self.step)
+
+    @property
+    def metrics(self) -> dict[str, Series]:
+        """Steps and values of each metric so far, as in `Session.metrics`."""
+        return series(self._timeline.branch, self.step)
+
+    @property
+    def learning_rate(self) -> float:
+        """Learning rate of the next step, including the factor of the schedule."""
+        trainer = self._timeline.trainer
+        return trainer.settings.optimizer.rate(trainer.bank.step_count)
+
+    @property
+    def values(self) -> FloatArray:
+        """Values of all weights, read-only and 1-D, in the order of `network.bank.value`."""
+        return read_only(self._timeline.trainer.bank.value)
+
+    @property
+    def gradients(self) -> FloatArray:
+        """Gradients of the last step, read-only and 1-D, in the order of `network.bank.grad`."""
+        return read_only(self._timeline.trainer.bank.grad)
 
     @property
     def rate_set_at(self) -> int:
@@ -162,6 +135,9 @@ class StepView(StepNumbers):
                 f"the callback of step {self.step:,} has returned, so its view is read-only: call "
                 "methods of the session, such as s.edit(weight, value)"
             )
+
+    def __repr__(self) -> str:
+        return f"StepView: step {self.step:,}, loss {self.loss:.4g}"
 
 
 @final

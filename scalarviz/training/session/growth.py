@@ -22,9 +22,7 @@ from scalarviz.training.network import grown_networks
 from scalarviz.training.network.grown_networks import STARTS, GrownNetwork, Start
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.actions import after
-from scalarviz.training.session.conditions import with_rows
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.stops import in_force
 from scalarviz.training.session.timeline import Origin, Timeline
 from scalarviz.training.session.trainer import Trainer, settings_now
 
@@ -214,10 +212,8 @@ def changed(session: Session, did: str, change: Change) -> Session:
         own[grown.rows < 0] = np.nan
         for rate in np.unique(own[~np.isnan(own)]).tolist():
             rates = rates.changed(np.flatnonzero(own == rate), rate)
-        kept = {old: row for row, old in enumerate(grown.rows.tolist()) if old >= 0}
         settings = replace(
             now,
-            stops=tuple(with_rows(in_force(now), kept)),
             activations=network.activations,
             optimizer=now.optimizer.on(network._rows_named).with_own_rates(rates),
         )

@@ -70,7 +70,7 @@ from scalarviz.training.session.callbacks import (
     is_rising,
     place_of_best,
 )
-from scalarviz.training.session.conditions import Function, checked
+from scalarviz.training.session.conditions import checked
 from scalarviz.training.session.explanation import (
     Explanation,
     OperationNumbers,
@@ -836,37 +836,31 @@ class Session:
             for place in places:
                 self.timeline.note("activation", {"layer": place, "name": name})
 
-    def stop_when(self, *conditions: str | Function) -> None:
+    def stop_when(self, *conditions: str) -> None:
         """Stop training automatically at the first step at which a condition holds.
 
         Args:
-            conditions: strings, such as "grad norm > 10", "loss rises 3x", "not finite", "weight 7
-                changes sign" or "a neuron is dead", optionally joined by "or"; or functions f(view)
-                -> bool. They replace all earlier conditions; without arguments, training no longer
-                stops automatically
+            conditions: strings, such as "grad norm > 10", "loss rises 3x", "held-out accuracy >
+                0.9" or "not finite", optionally joined by "or". They replace all earlier
+                conditions; without arguments, training no longer stops automatically
 
         `advance` and `play` stop at this step, even when repeating steps after going back; `seek`
         stops only at new steps. `stopped` contains the reason. A condition that continues to hold
         stops training only once, and again after a step at which it did not hold. With "not
         finite", training ends before a step that would raise an error, without raising it.
 
-        See "Stopping by itself" in the guide for all conditions. A function is called after each
-        step, with a view that has the read-only attributes `step`, `loss`, `losses`, `metrics`,
-        `learning_rate`, `values`, `gradients` and `outputs`. It must not change anything, and is
-        not stored in files. Raises UnknownNameError or InputError for an invalid text, and
-        ShapeError for a row that the network does not have.
+        See "Stop at a condition" in the guide for all conditions. For anything else, a callback
+        stops the training: `on_step` and `view.stop`. Raises UnknownNameError or InputError for an
+        invalid text.
         """
         with self.doing():
-            found = checked(conditions, self.network, self._measured_names())
+            found = checked(conditions, self._measured_names())
             self.timeline.note(KIND, {"conditions": found})
 
     @property
     def stop_conditions(self) -> list[str]:
         """Conditions at which training stops automatically, as strings; set by `stop_when`."""
-        return [
-            each.text + " (lost with its file)" * each.is_lost
-            for each in self.trainer.settings.stops
-        ]
+        return [each.text for each in self.trainer.settings.stops]
 
     # The numbers of the current batch.
 
@@ -994,22 +988,22 @@ class Session:
 
     # The past.
 
-    def first(self, *conditions: str | Function, progress: bool = True) -> int | None:
+    def first(self, *conditions: str, progress: bool = True) -> int | None:
         """Return the first step so far at which one of the conditions held, or None.
 
         Args:
-            conditions: strings or functions, as in `stop_when`
+            conditions: strings, as in `stop_when`
             progress: whether to show a progress bar in a terminal or notebook if this takes longer
                 than a second; True by default
 
-        Conditions on losses and metrics use recorded values. All other conditions require a
+        Conditions on losses and metrics use recorded values. The other conditions require a
         step-by-step replay of this branch, which Ctrl-C cancels. The session does not move; use
         `seek` to go to the step. At each step, the numbers before any changes made there are used.
         Raises the same errors as `stop_when`.
         """
         wanted = true_or_false(progress, "progress")
         with self.doing(), Progress(self.timeline.clock.step + 1, wanted) as bar:
-            given = checked(conditions, self.network, self._measured_names())
+            given = checked(conditions, self._measured_names())
             found = first_held(self.timeline, given, bar.tell)
             if found is not None:
                 self.stops.mark(self.timeline.branch, found, in_one_text(given))

@@ -8,28 +8,24 @@ and a copied or loaded run stops at the same step.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, require, shorten
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank_arrays import written_error
-from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
+from scalarviz.errors import GradientError, UpdateError
 from scalarviz.training.session.branches import Branch, Clock, Series, place_of
-from scalarviz.training.session.callbacks import ConditionView
 from scalarviz.training.session.conditions import (
     LOSSES,
     MEASURED,
     NOT_FINITE,
     NUMBERS,
     Condition,
-    Function,
-    before_each,
 )
 from scalarviz.training.session.measurements import series
-from scalarviz.training.session.trainer import Settings
 
 if TYPE_CHECKING:
     from scalarviz.training.session.timeline import Timeline
@@ -37,7 +33,6 @@ if TYPE_CHECKING:
 
 KIND = "stop when"  # of the action that sets conditions
 MOST_MARKS = 200
-MOST_KNOWN = 2000  # steps per branch and condition
 
 
 class Seen(NamedTuple):
@@ -71,7 +66,6 @@ class Stops:
         self.everywhere = self.are_ignored = False
         self.marks: tuple[Mark, ...] = ()  # replaced as a whole, for other threads
         self._seen: dict[Condition, Seen] = {}
-        self._past = PastNumbers()
 
     def mark(self, branch: Branch, step: int, text: str) -> None:
         """Mark a step in the loss curve; only the latest marks are kept."""
@@ -92,7 +86,7 @@ class Stops:
         if known > 0:  # no condition reads them
             return min(most, known)
         settings = timeline.trainer.settings
-        return 1 if NUMBERS in [each.source_with(settings) for each in in_force(settings)] else most
+        return 1 if NUMBERS in [each.source_with(settings) for each in settings.stops] else most
 
     def steps_until_stop(self, timeline: Timeline, first: int, losses: FloatArray) -> int | None:
         """Return how many steps to take before a condition on losses or metrics stops, or None.
@@ -102,7 +96,7 @@ class Stops:
             losses: losses of the steps taken, from `first`
         """
         found = []
-        for condition in in_force(timeline.trainer.settings):
+        for condition in timeline.trainer.settings.stops:
             if condition.source_with(timeline.trainer.settings) != NUMBERS:
                 steps, _ = self._stops_of(timeline, condition, first, losses)
                 found += [step - first for step in steps[:1]]
@@ -116,12 +110,12 @@ class Stops:
         step, branch, trainer = timeline.clock.step, timeline.branch, timeline.trainer
         told, losses = [], branch.losses_between(first, step)
         for source in (LOSSES, MEASURED, NUMBERS):
-            for condition in in_force(trainer.settings):
+            for condition in trainer.settings.stops:
                 if condition.source_with(trainer.settings) == source:
                     steps, seen = self._stops_of(timeline, condition, first, losses)
                     self._seen[condition] = seen
                     if step in steps:
-                        told.append(condition.told(trainer, seen.value))
+                        told.append(condition.told(seen.value))
         if told:
             self.mark(branch, step, " and ".join(told))
         return f"stopped at step {step:,}: {' and '.join(told)}" if told else ""
@@ -159,20 +153,17 @@ class Stops:
             return [], Seen(branch)
         is_set = is_set_between(branch, last, int(steps[0]))
         before = Seen(branch, last)
-        if condition.predicate.before or not (is_set or not condition.holds_over(values).any()):
+        has_before = condition.predicate.before is not None
+        if has_before or not (is_set or not condition.holds_over(values).any()):
             before = self._before(timeline, condition, before)
         holds, seen = over(before, condition, values, int(steps[-1]))
-        if source == NUMBERS and condition.looks_back:
-            self._past.add(condition, seen)
-        if condition.predicate.before != "previous":
-            holds = holds & ~np.concatenate([[before.holds and not is_set], holds[:-1]])
+        holds = holds & ~np.concatenate([[before.holds and not is_set], holds[:-1]])
         return steps[holds].tolist(), seen
 
     def _before(self, timeline: Timeline, condition: Condition, start: Seen) -> Seen:
         """Return the state of a condition on arrival at the step of `start`, an empty state.
 
-        Losses and metrics are recorded; other numbers that are unknown are read by visiting the
-        steps.
+        Losses and metrics are recorded; other numbers are read by visiting the step.
         """
         branch, step = start.branch, start.step
         seen = self._seen.get(condition)
@@ -182,51 +173,14 @@ class Stops:
         if source != NUMBERS:
             _, values = recorded(branch, condition, source, step)
             return over(start, condition, values, step)[1] if len(values) else start
-        start = start._replace(step=step - 1)
-        if condition.looks_back:  # at all steps not yet read
-            start = self._past.newest(condition, branch, step)
-        if start.step == step:
-            return start
-        with timeline.visit(Clock(start.step + 1)):
-            for each in range(start.step + 1, step + 1):
-                timeline.forward(Clock(each))
-                start = after(start, condition, value_of(timeline, condition))
-        if condition.looks_back:
-            self._past.add(condition, start)
-        return start
-
-
-@final
-class PastNumbers:
-    """Known states of conditions that compare with all earlier steps."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, int], list[Seen]] = {}
-
-    def add(self, condition: Condition, seen: Seen) -> None:
-        """Store the state of a condition on arrival at a step."""
-        known = self._known.setdefault((condition.text, seen.branch.number), [])
-        place = bisect_left(known, seen.step, key=lambda each: each.step)
-        if place == len(known) or known[place].step != seen.step:
-            known.insert(place, seen)
-        if len(known) > MOST_KNOWN:
-            del known[1::2]
-
-    def newest(self, condition: Condition, branch: Branch, step: int) -> Seen:
-        """Return the latest known state at or before a step; if unknown, a state of step -1."""
-        for each, last in branch.way(step):
-            known = self._known.get((condition.text, each.number), [])
-            place = bisect_right(known, last, key=lambda seen: seen.step)
-            if place:
-                return known[place - 1]._replace(branch=branch)
-        return Seen(branch)
+        with timeline.visit(Clock(step)):
+            timeline.forward(Clock(step))
+            return after(start._replace(step=step - 1), condition, value_of(timeline, condition))
 
 
 def over(before: Seen, condition: Condition, values: FloatArray, last: int) -> tuple[Any, Seen]:
     """Return a mask of the following steps at which a condition holds, and its last state."""
-    which = condition.predicate.before
-    start = before.value if which == "previous" else before.extreme
-    past = before_each(which, np.append(condition.compared(values), np.nan), start)
+    past = condition.before_each(np.append(values, np.nan), before.extreme)
     holds = condition.holds_over(values, past[:-1])
     return holds, Seen(before.branch, last, float(values[-1]), float(past[-1]), bool(holds[-1]))
 
@@ -239,9 +193,7 @@ def after(before: Seen, condition: Condition, value: float) -> Seen:
 def recorded(branch: Branch, condition: Condition, source: str, last: int) -> Series:
     """Return the steps up to `last` with recorded numbers for a condition, and these numbers."""
     if source == MEASURED:
-        return series(branch, last).get(
-            condition.quantity.name, (np.zeros(0, np.int64), np.zeros(0))
-        )
+        return series(branch, last).get(condition.quantity, (np.zeros(0, np.int64), np.zeros(0)))
     losses = branch.losses_between(0, last)
     return np.arange(len(losses)) + 1, losses
 
@@ -260,49 +212,15 @@ def in_one_text(conditions: Sequence[object]) -> str:
     return " or ".join(map(str, conditions))
 
 
-def in_force(settings: Settings) -> list[Condition]:
-    """Return the conditions to check, without user functions that a file could not store."""
-    return [each for each in settings.stops if not each.is_lost]
-
-
 # The numbers of conditions on arrival at a step.
 
 
 def value_of(timeline: Timeline, condition: Condition) -> float:
     """Return the number to which a condition refers, at the current moment."""
-    if condition.function is not None:
-        return float(asked(timeline, condition.function, condition.text))
     if condition.source_with(timeline.trainer.settings) == LOSSES:  # for a step that is too old
         return timeline.loss
     loss = timeline.loss if timeline.clock.step else 0.0
     return condition.number_at(timeline.trainer, timeline.clock.step, loss)
-
-
-def asked(timeline: Timeline, function: Function, name: str) -> bool:
-    """Call a user-defined condition at the current moment, and return its result.
-
-    Raises:
-        InputError: if the function does not return True or False.
-        OrderError: if the function changes the network.
-    """
-    timeline.trainer.bank.fetch()
-    timeline.remember()
-    try:
-        with timeline.visits.calling():
-            found = function(ConditionView(timeline))
-    except BaseException as error:  # raised again, with a note
-        error.add_note(f"(in the {name}, called at step {timeline.clock.step:,})")
-        raise
-    finally:
-        require(
-            not timeline.set_back_writes(),
-            f"the {name} has written numbers into the network, which were restored: a condition "
-            "only reads; to change something, use s.on_step(f)",
-            OrderError,
-        )
-    if isinstance(found, (bool, np.bool_)):
-        return bool(found)
-    raise InputError(f"the {name} must return True or False, not {shorten(found)}")
 
 
 def with_way_back(timeline: Timeline, error: GradientError) -> GradientError:

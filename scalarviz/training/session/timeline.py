@@ -418,14 +418,6 @@ class Timeline:
         finally:
             self.show()
 
-    def set_back_writes(self) -> bool:
-        """Undo direct writes to the bank since `remember`; return whether there were any."""
-        if not self.has_outside_writes:
-            return False
-        self._interrupted = True
-        self.repair()
-        return True
-
     # Actions of the user.
 
     def note(self, kind: str, details: dict[str, Any]) -> Action:

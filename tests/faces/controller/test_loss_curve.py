@@ -19,7 +19,6 @@ from scalarviz.scene.loss_chart import SMOOTHED_PART, Chart
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session import over_time
-from scalarviz.training.session.callbacks import ConditionView
 from scalarviz.training.session.replays import arrivals
 from scalarviz.training.session.timeline import Timeline
 from tests.faces.controller.conftest import Open
@@ -383,32 +382,34 @@ def test_a_typed_condition_stops_it_and_it_is_told(controller: Controller) -> No
     controller.time.step(+1, 5)
     assert session.step_index == 1
     assert told(controller)[0].startswith("Stopped at step 1: loss < 100 (it is 0.")
-    CONTROLS["stop when"].set(controller, "weight 3 < 100")
+    CONTROLS["stop when"].set(controller, "grad norm < 100")
     controller.time.play()
     while session.playing:
         pass
     controller.face.attend()
-    assert session.step_index == 2 and told(controller)[0].startswith("Stopped at step 2: weight 3")
+    assert session.step_index == 2 and told(controller)[0].startswith(
+        "Stopped at step 2: grad norm"
+    )
     CONTROLS["stop when"].set(controller, "gradient norm < 3")
     assert "did you mean 'grad norm'" in told(controller)[0]
-    assert shown(controller, "stop when").value == "weight 3 < 100"
+    assert shown(controller, "stop when").value == "grad norm < 100"
     CONTROLS["stop when"].set(controller, " ")
     assert shown(controller, "stop when").value == "" and session.stop_conditions == []
     controller.undo()
-    assert session.stop_conditions == ["weight 3 < 100"]
+    assert session.stop_conditions == ["grad norm < 100"]
 
 
 def test_the_first_time_is_found_and_a_button_goes_there(controller: Controller) -> None:
     session = advanced(controller.session, 40)
-    gradients = []
+    norms = []
     for step in range(1, 41):
         session.seek(step)
-        gradients.append(float(session.network.bank.grad[5]))
-    signs = np.array(gradients) < 0.0
-    first = int(np.flatnonzero(signs[1:] != signs[:-1])[0]) + 2
-    CONTROLS["first time"].set(controller, "gradient 5 changes sign")
+        norms.append(float(np.linalg.norm(session.network.bank.grad)))
+    first = int(np.argmax(norms)) + 1
+    condition = f"grad norm > {0.9999 * max(norms):.9g}"
+    CONTROLS["first time"].set(controller, condition)
     assert session.step_index == 40
-    assert told(controller)[0] == f"First at step {first}: gradient 5 changes sign"
+    assert told(controller)[0] == f"First at step {first}: {condition}"
     assert stage_of(controller).press(told(controller)[1])
     assert session.step_index == first
     CONTROLS["first time"].set(controller, "loss < 0")
@@ -432,9 +433,9 @@ def test_a_search_shows_how_far_it_is_and_can_be_cancelled(
             raise stopping.CancelledError
 
     monkeypatch.setattr(type(search), "_tell", lambda self, step: at_step(step))
-    CONTROLS["first time"].set(controller, "weight 5 > 100")
-    assert len(seen) == 8 and seen[5].part == 0.25 and "weight 5 > 100" in seen[5].text
-    assert told(controller)[0] == "The search was cancelled: weight 5 > 100"
+    CONTROLS["first time"].set(controller, "grad norm > 1e9")
+    assert len(seen) == 8 and seen[5].part == 0.25 and "grad norm > 1e9" in seen[5].text
+    assert told(controller)[0] == "The search was cancelled: grad norm > 1e9"
     assert (session.network.bank.value.tobytes(), session.clock) == (value, grad)
     assert controller.search.work is None
 
@@ -454,12 +455,11 @@ def test_marks_stand_on_the_curve_and_a_click_goes_there(
     session, stage = controller.session, controller.stage
     assert isinstance(stage, Stage)
     session.advance(60)
-    assert session.first("weight 3 < 100") == 0
-    session.seek(0)
-    session.stop_when(at_twenty)
-    session.advance(60)
-    session.stop_when()
-    session.advance(40)
+    assert session.first("grad norm < 100") == 1
+    session.seek(5)
+    session.edit(0, 0.5)  # begins a branch
+    session.advance(55)
+    session.stops.mark(session.current_branch, 20, "here")
     chart, frame = chart_and_frame_of(stage, studio)
     (x, step) = chart.marks[-1]
     assert step == 20 and len(chart.marks) == 2
@@ -475,8 +475,4 @@ def test_marks_stand_on_the_curve_and_a_click_goes_there(
     assert stage.frame_data().curve.pointed == 20
     session.switch(0)
     chart, _ = chart_and_frame_of(stage, studio)
-    assert [step for _, step in chart.marks] == [0]  # those of another branch are not drawn
-
-
-def at_twenty(view: ConditionView) -> bool:
-    return view.step == 20
+    assert [step for _, step in chart.marks] == [1]  # of this branch only

@@ -60,7 +60,7 @@ def test_so_many_steps_are_refused_that_their_losses_cannot_be_kept(show: Show) 
 def test_a_condition_ends_it_and_it_says_which(
     show: Show, tty: Tty, bar: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show.session.stop_when("weight 3 < 100")
+    show.session.stop_when("grad norm < 100")
     show.session.advance(1)
     show.session.stop_when("loss < 100")
     if bar:

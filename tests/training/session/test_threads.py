@@ -306,7 +306,7 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "stop_when": lambda s, path: s.stop_when("not finite"),
     "undo": lambda s, path: tried(s.undo),
     "redo": lambda s, path: tried(s.redo),
-    "first": lambda s, path: s.first("weight 3 > 9"),
+    "first": lambda s, path: s.first("grad norm > 9"),
     "samples_that_moved": lambda s, path: tried(lambda: s.samples_that_moved(3)),
     "branch": lambda s, path: s.branch(),
     "switch": lambda s, path: s.switch(0),
