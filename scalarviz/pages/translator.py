@@ -106,7 +106,6 @@ SOURCES = {
     "story/sequence_lines.js": "scene/sequence_lines.py",
     "story/sequence_neuron.js": "scene/sequence_neuron.py",
     "story/sequence_blame.js": "scene/sequence_blame.py",
-    "story/sequence_part.js": "scene/sequence_part.py",
     "story/sequence_picture.js": "scene/sequence_picture.py",
     "story/sequence_choice.js": "scene/sequence_choice.py",
     "story/opened_rows.js": "scene/opened_rows.py",

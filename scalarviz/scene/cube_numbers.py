@@ -139,13 +139,8 @@ def number_at(
 
 
 def first_rows(frame_data: FrameData) -> dict[int, int]:
-    """Return the bank indices that always have numbers, with rank 0 for marked cubes, else 1.
-
-    Cubes on a map are too small for numbers.
-    """
-    told, plan = frame_data.told, frame_data.layout.sequence
-    if plan is not None and plan.is_upright:
-        return {}
+    """Return the bank indices that always have numbers, with rank 0 for marked cubes, else 1."""
+    told = frame_data.told
     cubes: CubeValues = frame_data.cubes
     kind = "" if told is None or frame_data.moment is None else frame_data.moment.kind
     chain = [*told.rows[:1], *told.linked] if told is not None and kind == "weight gradient" else []

@@ -80,7 +80,6 @@ from scalarviz.scene.sequence_lines import draw_sequence_lines
 from scalarviz.scene.sequence_picture import (
     draw_sequence_legend,
     draw_sequence_marks,
-    draw_sequence_part,
     draw_sequence_row,
 )
 from scalarviz.scene.side_panel import Side, side_of, side_room
@@ -590,7 +589,6 @@ class Picture:
             canvas.by_turns("words", (see, key), lambda part: taken.write(part, theme, boxes))
         draw_hovered(canvas, cells, frame_data, theme, scale)
         pairs = [] if tray is None else draw_tray(canvas, see, frame_data, tray, theme)
-        pairs += draw_sequence_part(canvas, see, frame_data, theme)
         row = draw_sequence_row(canvas, see, frame_data, theme)
         pairs += row
         over = [*boxes, *taken.sheets, *([] if tray is None else [tray]), *[box for box, _ in row]]

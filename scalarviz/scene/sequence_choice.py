@@ -13,23 +13,12 @@ from typing import TYPE_CHECKING
 from scalarviz.scene.layout.sequence_places import (
     AT_PLACE,
     BOTTOM,
-    HIGH,
     KEY,
     TOP,
     Choice,
     SequencePlan,
 )
-from scalarviz.scene.sequence_part import (
-    CHIP,
-    chosen_part,
-    edges_of,
-    parts_of,
-    place_of_rows,
-    places_of_chips,
-    rows_of_part,
-    triangle_corner,
-)
-from scalarviz.scene.sequence_sheet import BACK, Plane, goes_back, numbers_of
+from scalarviz.scene.sequence_sheet import BACK, Plane, goes_back, numbers_of, places_of_chips
 from scalarviz.scene.sequence_ways import SequenceNumbers
 from scalarviz.story.facts import NONE, Neuron
 
@@ -77,7 +66,7 @@ def lit_rows(known: SequenceNumbers, active: Sequence[float], plate: Plate) -> t
     """Return the first and the last bright row of a plate; the last one is -1 if all are dim."""
     plan, place, first, last = known.plan, known.place, plate.first, plate.rows - 1
     rows, size = plan.rows, plan.size
-    if known.choice.head != NONE and not plan.is_upright:
+    if known.choice.head != NONE:
         head = (first - rows["qkv"]) // (3 * plan.each * size)
         return 0, last if head == known.choice.head else -1
     if place != NONE and first == rows["letters"]:
@@ -87,7 +76,7 @@ def lit_rows(known: SequenceNumbers, active: Sequence[float], plate: Plate) -> t
     if len(active) > 0 and rows["wide"] <= first < rows["scores"]:
         neuron, chosen = first - rows["narrow"], known.choice.neuron
         neuron = neuron if neuron >= 0 else (first - rows["wide"]) // size
-        lit = active[neuron] > 0.0 if chosen == NONE or plan.is_upright else neuron == chosen
+        lit = active[neuron] > 0.0 if chosen == NONE else neuron == chosen
         return 0, last if lit else -1
     return 0, last
 
@@ -101,8 +90,6 @@ def choice_at(see: Projection, frame_data: FrameData, x: float, y: float) -> Cho
     for place, (left, top, side) in enumerate(places_of_chips(known)):
         if plane.box(left, top, left + side, top + side).has(x, y):
             return replace(now, place=place, letter=NONE)
-    if plan.is_upright:
-        return choice_upright(plane, known, x, y)
     for letter in range(plan.letters):
         low, half = plan.score_y(letter), 0.5 * (plan.score_y(1) - plan.score_y(0))
         if plane.box(plan.x("signs") - 8.0, low - half, plan.wide, low + half).has(x, y):
@@ -126,53 +113,16 @@ def choice_at(see: Projection, frame_data: FrameData, x: float, y: float) -> Cho
     return None
 
 
-def choice_upright(plane: Plane, known: SequenceNumbers, x: float, y: float) -> Choice | None:
-    """Return the choice after a click on a triangle, the map, or the title of the large part."""
-    plan, now = known.plan, known.choice
-    for head in range(plan.heads):
-        left, top = triangle_corner(plan, head)
-        if plane.box(left, top, left + CHIP, top + CHIP).has(x, y):
-            return replace(now, head=head, part=parts_of(plan).index(("qkv", head)))
-    for part in range(len(parts_of(plan))):
-        left, top, right, low = edges_of(plan, part)
-        if plane.box(left, top, right, low).has(x, y):
-            return replace(now, part=part, neuron=NONE)
-    title = plane.box(0.0, HIGH, plan.wide, HIGH + 90.0)
-    part = chosen_part(known)
-    if title.has(x, y):
-        return next_part(known, -1 if x < title.x + 0.5 * title.width else 1)
-    name, rows = parts_of(plan)[part][0], rows_of_part(known, part)
-    if name == "wide" and now.neuron != NONE:
-        return replace(now, neuron=NONE) if y > title.bottom else None
-    row = place_of_rows(plane, plan, rows).row_at(len(rows), x, y)
-    if row == NONE or name not in ("scores", "wide"):
-        return None
-    if name == "wide":
-        return replace(now, neuron=row)
-    return replace(now, letter=NONE if now.letter == row else row)
-
-
-def next_part(known: SequenceNumbers, step: int) -> Choice:
-    """Return the choice of another part of an upright picture."""
-    part = (chosen_part(known) + step) % len(parts_of(known.plan))
-    return replace(known.choice, part=part, neuron=NONE)
-
-
 def keys_of_choice(plan: SequencePlan | None) -> list[str]:
     """Return the keys that choose: two for the place, and a digit for each head."""
     return [] if plan is None else ["left", "right", *[f"{each + 1}" for each in range(plan.heads)]]
 
 
 def choice_by_key(frame_data: FrameData, key: str) -> Choice | None:
-    """Return the choice after a key: left and right for the place, a digit for a head; or None.
-
-    A swipe over an upright picture is like a key.
-    """
+    """Return the choice after a key: left and right for the place, a digit for a head; or None."""
     if frame_data.layout.sequence is None or numbers_of(frame_data).place == NONE:
         return None
     known, now = numbers_of(frame_data), frame_data.choice
-    if known.plan.is_upright and key in ("swipe-left", "swipe-right"):
-        return next_part(known, 1 if key == "swipe-left" else -1)
     keys = keys_of_choice(known.plan)
     if key in keys[:2]:
         place = known.place + (1 if key == "right" else -1)

@@ -60,7 +60,7 @@ def draw_sequence_lines(
     draw_sums(sheet)
     sheet.flush()
     draw_comb(sheet)
-    is_covered = sheet.known.choice.head != NONE and not sheet.plan.is_upright
+    is_covered = sheet.known.choice.head != NONE
     for head in range(sheet.plan.heads if sheet.known.has("qkv") and not is_covered else 0):
         draw_head(sheet, head)
 

@@ -12,7 +12,7 @@ from scalarviz.scene.layout.sequence_places import BOTTOM, SMALL, TOP, WALL, sha
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.sequence_head import LOW, draw_products, reach_of
 from scalarviz.scene.sequence_lines import BIG
-from scalarviz.scene.sequence_sheet import LEAST_LETTER, LETTERS, ROOMY, Sheet
+from scalarviz.scene.sequence_sheet import LEAST_LETTER, ROOMY, Sheet
 from scalarviz.scene.sequence_ways import SequenceNumbers
 
 LEFT, ABOVE, GAP = 16.0, 2.0, 32.0  # of the card; above the walls, and to the wall it speaks of
@@ -28,7 +28,7 @@ def draw_card_of_neuron(sheet: Sheet, neuron: int) -> None:
     if not speaks_of(sheet.known, neuron):
         right = sheet.plan.x("qkv") + 136.0  # it adds nothing
     sheet.card(LEFT, TOP - ABOVE, right, low)
-    draw_neuron(sheet, neuron, (LEFT + 20.0, TOP, right - 20.0, low), 1.0)
+    draw_neuron(sheet, neuron, (LEFT + 20.0, TOP, right - 20.0, low))
 
 
 def speaks_of(known: SequenceNumbers, neuron: int) -> bool:
@@ -36,71 +36,61 @@ def speaks_of(known: SequenceNumbers, neuron: int) -> bool:
     return max(known.numbers("z", known.place)[neuron : neuron + 1], default=0.0) > 0.0
 
 
-def draw_neuron(
-    sheet: Sheet, neuron: int, card: tuple[float, float, float, float], far: float
-) -> None:
-    """Draw a neuron in a card.
-
-    Args:
-        card: left, upper, right and lower edge
-        far: factor of the distances of columns; small cards have fewer words
-    """
+def draw_neuron(sheet: Sheet, neuron: int, card: tuple[float, float, float, float]) -> None:
+    """Draw a neuron in a card; `card` has its left, upper, right and lower edge."""
     plan, known, theme, zoom = sheet.plan, sheet.known, sheet.theme, sheet.zoom
-    (x, top, right, low), is_small = card, far < 1.0
-    large = 11.0 if is_small else LETTERS
-    title, size = text("sequence.neuron.title", neuron=neuron + 1, count=plan.hidden), 16.0 * far
-    sheet.label(x, top + 22.0, title, theme.ink, anchor="left", bold=True, large=max(12.0, size))
+    x, top, right, low = card
+    title = text("sequence.neuron.title", neuron=neuron + 1, count=plan.hidden)
+    sheet.label(x, top + 22.0, title, theme.ink, anchor="left", bold=True, large=16.0)
     inputs, weights = known.numbers("n", known.place), known.row("wide", neuron)
     terms = [a * b for a, b in zip(inputs, weights, strict=True)]
-    start, largest = top + (36.0 if is_small else 68.0), top_of([abs(each) for each in terms], 1.0)
-    high = min(ROW, (low - start - 82.0 * far) / (len(terms) + 1))
+    start, largest = top + 68.0, top_of([abs(each) for each in terms], 1.0)
+    high = min(ROW, (low - start - 82.0) / (len(terms) + 1))
     for column, words in (
         (54.0, text("sequence.neuron.input")),
         (138.0, text("sequence.neuron.weight")),
         (206.0, text("sequence.neuron.product")),
     ):
-        if zoom > ROOMY and not is_small:
+        if zoom > ROOMY:
             sheet.label(x + column, top + 52.0, words, theme.quiet, anchor="right")
     said = sum_words(terms)
     cubes: list[tuple[float, float, float, float]] = []
-    ball, x = x + 4.0, x + (11.0 if is_small else 0.0)
+    ball = x + 4.0
     for number, value in enumerate(inputs):
         y = start + high * (number + 0.5)
         sheet.disc(ball, y, min(8.0, 0.45 * high), theme.map(max(-1.0, min(1.0, value / SPEAKS))))
-        place, side = sheet.at(x + far * 84.0, y + 0.4 * high), 0.75 * high * zoom
+        place, side = sheet.at(x + 84.0, y + 0.4 * high), 0.75 * high * zoom
         cubes.append((place[0], place[1], side, share_of(weights[number])))
         is_told = number == largest
         for column, words in ((54.0, short(value)), (138.0, short(weights[number])),
                               (206.0, said[number])):  # fmt: skip
             color = theme.ink if is_told else theme.quiet
-            sheet.label(x + far * column, y, typeset(words), color, anchor="right", bold=is_told,
-                        least=LEAST_LETTER, large=large)  # fmt: skip
+            sheet.label(x + column, y, typeset(words), color, anchor="right", bold=is_told,
+                        least=LEAST_LETTER)  # fmt: skip
         for column, words in ((63.0, "×"), (149.0, "=")):
-            left = x + far * column
-            sheet.label(left, y, words, theme.ghost, least=LEAST_LETTER, large=large)
+            left = x + column
+            sheet.label(left, y, words, theme.ghost, least=LEAST_LETTER)
     draw_cubes(sheet.canvas, cubes, theme)
     y = start + high * (largest + 0.5)
-    sheet.frame(ball - 11.0, y - 0.5 * high, x + far * 206.0 + 6.0, y + 0.5 * high)
-    unit = far * min(UNIT, REACH / max(1e-9, reach_of(terms)))
+    sheet.frame(ball - 11.0, y - 0.5 * high, x + 206.0 + 6.0, y + 0.5 * high)
+    unit = min(UNIT, REACH / max(1e-9, reach_of(terms)))
     whole = high * (len(terms) + 1) / 0.8
-    draw_products(sheet, x + far * 264.0, start + 0.4 * whole, whole, terms, unit)
+    draw_products(sheet, x + 264.0, start + 0.4 * whole, whole, terms, unit)
     y = start + high * (len(terms) + 0.5)
     left = ball - 4.0
     sheet.label(left, y, text("sequence.neuron.sum"), theme.ink, anchor="left", bold=True)
-    sheet.label(
-        x + far * 206.0, y, said[len(terms)], theme.ink, anchor="right", bold=True, large=14.0
-    )
+    sheet.label(x + 206.0, y, said[len(terms)], theme.ink, anchor="right", bold=True, large=14.0)
     active, speaks = known.numbers("z", known.place), speaks_of(known, neuron)
     silent = len([each for each in active if each <= 0.0])
     words = text("sequence.neuron.speaks") if speaks else text("sequence.neuron.silent")
-    sheet.label(left, low - 44.0 * far, words, theme.ink, anchor="left", bold=True)
+    sheet.label(left, low - 44.0, words, theme.ink, anchor="left", bold=True)
     words = text("sequence.neuron.others", silent=silent, count=plan.hidden)
-    sheet.label(left, low - 22.0 * far, words, theme.quiet, anchor="left")
-    if zoom > ROOMY and not is_small:
+    sheet.label(left, low - 22.0, words, theme.quiet, anchor="left")
+    if zoom > ROOMY:
         draw_bend(sheet, x + 268.0, low - 20.0, sum(terms))
     if speaks:
-        card = x + far * 340.0, top, right, low - (10.0 if not is_small else 36.0)
-        draw_additions(sheet, card, known.additions(neuron), is_small=is_small)
+        card = x + 340.0, top, right, low - 10.0
+        draw_additions(sheet, card, known.additions(neuron))
 
 
 def draw_trunk(sheet: Sheet, neuron: int) -> None:
@@ -133,18 +123,16 @@ def draw_bend(sheet: Sheet, x: float, y: float, value: float) -> None:
 
 
 def draw_additions(
-    sheet: Sheet, card: tuple[float, float, float, float], added: list[float], *, is_small: bool
+    sheet: Sheet, card: tuple[float, float, float, float], added: list[float]
 ) -> None:
-    """Draw what a neuron adds to each score as bars with numbers; in a small card with three."""
-    (left, above, right, bottom), large = card, 12.0 if is_small else 16.0
+    """Draw what a neuron adds to each score as bars with numbers."""
+    left, above, right, bottom = card
     plan, known, theme = sheet.plan, sheet.known, sheet.theme
     most, least = top_of(added, 1.0), top_of(added, -1.0)
     title = text("sequence.neuron.says", more=plan.signs[most], less=plan.signs[least])
-    sheet.label(right if is_small else left, above + 22.0, title, theme.ink,
-                anchor="right" if is_small else "left", bold=True, large=large)  # fmt: skip
-    if not is_small:
-        sheet.label(left, above + 52.0, text("sequence.neuron.adds"), theme.quiet, anchor="left")
-    top = above + (32.0 if is_small else 66.0)
+    sheet.label(left, above + 22.0, title, theme.ink, anchor="left", bold=True, large=16.0)
+    sheet.label(left, above + 52.0, text("sequence.neuron.adds"), theme.quiet, anchor="left")
+    top = above + 66.0
     pitch = (bottom - top) / plan.letters
     low, high = min(0.0, min(added)), max(0.0, max(added))
     unit = min(SCORE, (right - left - 90.0) / max(1e-9, high - low))
@@ -159,5 +147,4 @@ def draw_additions(
         end, fill = start + unit * abs(value), veil(sheet.hue(value), 1.0 if is_told else 0.6)
         sheet.box(start, y - 0.32 * pitch, end, y + 0.32 * pitch, fill, least=1.0)
         words = ("+" if value >= 0.005 else "") + typeset(short(value))
-        words = "" if is_small and not is_told else words
         sheet.label(right, y, words, color, anchor="right", bold=is_told, least=LEAST_LETTER)

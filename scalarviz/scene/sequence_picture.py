@@ -18,7 +18,6 @@ from scalarviz.base.texts.sums import share_words, sum_words
 from scalarviz.scene.annotations import bracket
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.sequence_places import (
-    ABOVE,
     BOTTOM,
     KEY,
     MARGIN,
@@ -43,18 +42,17 @@ from scalarviz.scene.sequence_blame import (
 )
 from scalarviz.scene.sequence_head import draw_card_of_head
 from scalarviz.scene.sequence_lines import draw_lit_ways
-from scalarviz.scene.sequence_neuron import draw_card_of_neuron, draw_trunk, speaks_of
-from scalarviz.scene.sequence_part import CHIP, SIDE, draw_part, draw_upper, places_of_chips
-from scalarviz.scene.sequence_part import LETTERS as PART_TEXT
+from scalarviz.scene.sequence_neuron import draw_card_of_neuron, speaks_of
 from scalarviz.scene.sequence_sheet import (
     LEAST_LETTER,
     LETTERS,
     ROOMY,
+    SIDE,
     Plane,
     Sheet,
     goes_back,
     heat_words,
-    numbers_of,
+    places_of_chips,
 )
 from scalarviz.story.facts import NONE
 
@@ -80,27 +78,23 @@ def draw_sequence_marks(
     if frame_data.layout.sequence is None:
         return []
     sheet = Sheet(canvas, see, frame_data, theme)
-    known, is_upright = sheet.known, sheet.plan.is_upright
+    known = sheet.known
     if sheet.plan.closed:
         draw_closed(sheet)
-    is_covered = known.choice.head != NONE and not is_upright
+    is_covered = known.choice.head != NONE
     uses = None if is_covered or frame_data.told is None else frame_data.told.uses
     if uses is not None and sheet.plan.closed_rows[0] <= uses.row < sheet.plan.closed_rows[1]:
         uses = None
-    if is_upright or uses is None or len(uses.links) == 0:  # their place is above the walls
+    if uses is None or len(uses.links) == 0:  # their place is above the walls
         write_walls(sheet)
     if known.place == NONE:
         return sheet.taken
     head, goal = known.choice.head, goal_of(sheet, frame_data.buffers.target)
-    if is_upright and known.has("qkv"):
-        draw_upper(sheet)
-    if head != NONE and known.has("qkv") and not is_upright:
+    if head != NONE and known.has("qkv"):
         draw_chips(sheet, goal)
         draw_card_of_head(sheet, head)
         return sheet.taken
-    opened = NONE if is_upright or not known.has("n") else known.choice.neuron
-    if is_upright and known.choice.neuron != NONE and known.has("n"):
-        draw_trunk(sheet, known.choice.neuron)
+    opened = known.choice.neuron if known.has("n") else NONE
     if known.has("qkv") and (opened == NONE or not speaks_of(known, opened)):
         draw_columns(sheet)
         if not goes_back(frame_data):
@@ -113,12 +107,12 @@ def draw_sequence_marks(
     if uses is not None or is_back:
         if is_back and goal != NONE and known.chances:
             draw_way_back(sheet, goal, frame_data.buffers.flows, uses)
-        elif uses is not None and not is_upright:
+        elif uses is not None:
             draw_weight_of(sheet, uses.row)
         draw_chips(sheet, goal)
         if not is_back:
             draw_bars(sheet, goal)
-        if uses is not None and not is_upright:
+        if uses is not None:
             draw_card_of_uses(sheet, uses)
             if len(uses.links) > 0:
                 draw_reason(sheet, uses)
@@ -128,7 +122,7 @@ def draw_sequence_marks(
         draw_card_of_neuron(sheet, opened)
     elif parts:
         draw_lit_ways(sheet, parts)
-        if known.choice.letter == NONE or is_upright:
+        if known.choice.letter == NONE:
             write_sum(sheet, parts)
         else:
             draw_card_of_letter(sheet, parts)
@@ -158,7 +152,7 @@ def draw_closed(sheet: Sheet) -> None:
     middle = 0.5 * (left + right)
     for row, said in enumerate(("×", f"{plan.closed}")):
         sheet.label(middle, 0.5 * (TOP + BOTTOM) + 18.0 * (row - 0.5), said, theme.ink, bold=True)
-    if not plan.is_upright and sheet.known.choice.neuron == NONE:
+    if sheet.known.choice.neuron == NONE:
         said = text("sequence.closed", count=plan.closed)
         sheet.label(middle, BOTTOM + 21.0, said, theme.quiet)
 
@@ -228,7 +222,7 @@ def write_walls(sheet: Sheet) -> None:
     plan, theme, known = sheet.plan, sheet.theme, sheet.known
     size, high, low = plan.size, TOP - 38.0, TOP - 14.0
     has_head, has_neuron = known.choice.head != NONE, known.choice.neuron != NONE
-    is_opened = (has_head or has_neuron) and not plan.is_upright  # the card covers the rest
+    is_opened = has_head or has_neuron  # the card covers the rest
     for name, x, y, count in (
         ("letters", plan.x("letters"), low, plan.letters * size),
         ("places", plan.x("letters"), plan.place_y(0) - 13.0, plan.places * size),
@@ -318,7 +312,7 @@ def draw_chips(sheet: Sheet, goal: int) -> None:
             sheet.label(x + 0.5 * side, y + 0.5 * side, sign, color, least=LEAST_LETTER)
         else:
             sheet.chip(x, y, side, sign, look)
-    has_columns = not plan.is_upright and known.choice.neuron == NONE
+    has_columns = known.choice.neuron == NONE
     for place in range(here + 1 if has_columns else 0):
         sign, x = plan.signs[known.read[place]], plan.column_x(place, here)
         is_own = place == here
@@ -330,16 +324,12 @@ def draw_chips(sheet: Sheet, goal: int) -> None:
             sheet.label(x, TOP - 18.0, sign, color, bold=is_own, least=LEAST_LETTER)
     for letter, look, more in ((known.best, "out", 0.0), (goal, "goal", 45.0)):
         if letter != NONE:
-            side, y, x, above, large = OUT_CHIP, 16.0, plan.x("bars") - 5.0 + more, -9.0, LETTERS
-            if plan.is_upright:
-                side, y, above, large = CHIP, 8.0 - ABOVE, CHIP + 28.0, PART_TEXT
-                x = plan.wide - 24.0 - 2.0 * side + 3.0 * more
+            side, y, x = OUT_CHIP, 16.0, plan.x("bars") - 5.0 + more
             said = text("picture.out") if look == "out" else text("telling.goal")
             is_out = look == "out"
             edge, anchor = (x + side, "right") if is_out else (x, "left")
-            height, least = y + above, LEAST_LETTER
             sheet.label(
-                edge, height, said, theme.ink, anchor=anchor, bold=is_out, least=least, large=large
+                edge, y - 9.0, said, theme.ink, anchor=anchor, bold=is_out, least=LEAST_LETTER
             )
             sheet.chip(x, y, side, plan.signs[letter], look)
 
@@ -381,18 +371,6 @@ def draw_bars(sheet: Sheet, goal: int) -> None:
 # What is over the picture, and the legend.
 
 
-def draw_sequence_part(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
-) -> list[tuple[Box, int]]:
-    """Draw the large part of an upright picture; return the boxes and bank indices of its cubes."""
-    plan = frame_data.layout.sequence
-    if plan is None or not plan.is_upright or numbers_of(frame_data).place == NONE:
-        return []
-    sheet, told = Sheet(canvas, see, frame_data, theme), frame_data.told
-    goal = goal_of(sheet, frame_data.buffers.target) if goes_back(frame_data) else NONE
-    return draw_part(sheet, None if told is None else told.uses, goal)
-
-
 def draw_sequence_row(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
 ) -> list[tuple[Box, int]]:
@@ -401,7 +379,7 @@ def draw_sequence_row(
     A click or a drag on one of them is meant for that weight.
     """
     plan, card = frame_data.layout.sequence, frame_data.hover
-    if plan is None or plan.is_upright or card is None or card.row == NONE:
+    if plan is None or card is None or card.row == NONE:
         return []
     indices, x, y = row_with(plan, card.row)
     plane, side = Plane(see), ROW_CUBE * canvas.scale

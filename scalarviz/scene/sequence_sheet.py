@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 ROUND = 5.0  # radius of corners
 NAME_WIDE = 174.0  # width of a name
+SIDE, LONG = 26.0, 6  # side of a chip of a name, and most letters with large ones
 LETTERS, LEAST_NAME, LEAST_LETTER = 12.0, 10.5, 7.5  # letter sizes, and least ones in pixels,
 ROOMY, ROW_NAME = 0.8, 9.5  # zoom from which there is room for more words; letters of rows
 BACK = 0.26  # brightness of what no slope runs along
@@ -38,7 +39,6 @@ class Plane:
 
     Attributes:
         zoom: pixels of the picture per pixel of the stage
-        bottom: lower edge of the stage in the picture
     """
 
     def __init__(self, see: Projection) -> None:
@@ -48,17 +48,11 @@ class Plane:
         self.right: Point = (seen[1].x - seen[0].x, seen[1].y - seen[0].y)
         self.down: Point = (seen[2].x - seen[0].x, seen[2].y - seen[0].y)
         self.zoom: float = PIXEL * seen[0].unit
-        self.bottom: float = see.box.bottom
 
     def at(self, x: float, y: float) -> Point:
         """Return a position in the picture."""
         zero, right, down = self.origin, self.right, self.down
         return zero[0] + x * right[0] + y * down[0], zero[1] + x * right[1] + y * down[1]
-
-    def move_to(self, x: float, y: float, zoom: float) -> None:
-        """Become a plane whose origin is at a pixel of the picture."""
-        self.origin, self.right, self.down = (x, y), (zoom, 0.0), (0.0, zoom)
-        self.zoom = zoom
 
     def box(self, x: float, y: float, right: float, low: float) -> Box:
         """Return the box in the picture between two positions."""
@@ -288,3 +282,11 @@ def heat_words(known: SequenceNumbers) -> str:
     """Return by what the scores are divided; "" for a temperature of 1."""
     heat = known.choice.heat
     return "" if heat == 1.0 else f", ÷ {typeset(stripped(short(heat)))}"
+
+
+def places_of_chips(known: SequenceNumbers) -> list[tuple[float, float, float]]:
+    """Return the position and the side of the chip of each letter of the name."""
+    count = len(known.read)
+    pitch = min(SIDE + 3.0, NAME_WIDE / count) if count > LONG else SIDE + 3.0
+    side, left = min(SIDE, pitch - 1.4), known.plan.x("letters")
+    return [(left + pitch * each, 17.0 - 0.5 * side, side) for each in range(count)]

@@ -390,9 +390,8 @@ class Stage(Messages):
                     self.open_frame(key, self.opened.get(key, 1) + 1 if badges else not is_open)
                     return
         chosen = None if see is None or self._seen is None else choice_at(see, self._seen, x, y)
-        is_map = self.plan.sequence is not None and self.plan.sequence.is_upright
         target = self.target_at(x, y)
-        if chosen is not None and (is_map or target.neuron is not None or not target):
+        if chosen is not None and (target.neuron is not None or not target):
             self.choice = chosen
             return
         self.pin(self.target_at(x, y).part)

@@ -173,11 +173,26 @@ def test_words_and_cubes_of_a_gpt_say_what_they_are_where_one_points_at_them(tab
 
 @pytest.mark.slow
 @pytest.mark.page("names", (390, 844), has_touch=True)
-def test_a_phone_swipes_to_the_next_part(tab: Tab) -> None:
-    for far, part in ((150, 8), (150, 7), (-150, 8)):
-        tab.page.mouse.move(200, 389)
-        tab.page.mouse.down()
-        tab.page.mouse.move(200 + far, 391, steps=4)
-        tab.page.mouse.up()
-        tab.until(f"scalarviz.choice?.part === {part}")
+def test_on_a_phone_the_same_picture_fits_and_two_fingers_enlarge_and_move_it(tab: Tab) -> None:
+    ends = lambda: [tab.place_of(f"{{row: {row}}}")[0] for row in (0, 4191)]  # noqa: E731
+    left, right = ends()
+    assert 0.0 < left < 100.0 and 290.0 < right < 390.0
+    fingers = tab.page.context.new_cdp_session(tab.page)
+
+    def touch(kind: str, *across: float) -> None:
+        points = [{"x": x, "y": 385.0, "id": number} for number, x in enumerate(across)]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 180.0, 220.0)
+    touch("touchMove", 160.0, 240.0)
+    touch("touchEnd")
+    tab.until("!document.getElementById('whole').hidden")
+    larger = ends()
+    assert larger[1] - larger[0] == pytest.approx(2.0 * (right - left), rel=0.1)
+    touch("touchStart", 180.0, 220.0)
+    touch("touchMove", 130.0, 170.0)
+    touch("touchEnd")
+    assert [after - before for after, before in zip(ends(), larger, strict=True)] == pytest.approx(
+        [-50.0, -50.0], abs=2.0
+    )
     assert not tab.ask("scalarviz.picture.eyes.is_turned")

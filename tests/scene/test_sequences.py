@@ -29,22 +29,14 @@ from scalarviz.scene.layout.sequence_layout import sequence_of
 from scalarviz.scene.layout.sequence_places import AT_PLACE, Choice
 from scalarviz.scene.past_names import draw_names
 from scalarviz.scene.sequence_blame import cell_of
-from scalarviz.scene.sequence_choice import DIM, brightness_of, choice_at, choice_by_key
+from scalarviz.scene.sequence_choice import brightness_of
 from scalarviz.scene.sequence_lines import draw_sequence_lines
-from scalarviz.scene.sequence_part import (
-    draw_part,
-    edges_of,
-    parts_of,
-    place_of_rows,
-    rows_of_part,
-)
 from scalarviz.scene.sequence_picture import (
     draw_sequence_marks,
-    draw_sequence_part,
     draw_sequence_row,
     row_with,
 )
-from scalarviz.scene.sequence_sheet import Plane, Sheet, numbers_of
+from scalarviz.scene.sequence_sheet import numbers_of
 from scalarviz.scene.sequence_ways import SequenceNumbers
 from scalarviz.scenes import adder, names
 from scalarviz.stage import render
@@ -52,7 +44,6 @@ from scalarviz.stage.data_exhibits import exhibit_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Card, Uses
-from scalarviz.story.facts import NONE
 from scalarviz.story.traced_weight import walk_to
 from scalarviz.training.session.reading import facts_of, state_of
 from tests.scene.measures import flat_of, projection, stage_of
@@ -61,6 +52,7 @@ from tests.wording import refused
 
 MOST_TEXTS, LIT = 60, 7.0  # texts besides letters and bars; contrast of OUT and goal
 SIZES = (1280, 800), (800, 500), (1920, 1080)
+PHONE = 390, 700
 
 
 def shown(size: tuple[int, int] = (1280, 800), *, choice: Choice | None = None) -> Stage:
@@ -146,7 +138,7 @@ def test_lit_ways_are_the_largest_terms(sign: float) -> None:
         assert found == np.unravel_index((sign * neurons).argmax(), neurons.shape)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [*SIZES, PHONE])
 @pytest.mark.parametrize(
     "choice", [Choice(), Choice(0), Choice(head=1), Choice(neuron=5), Choice(letter=17)], ids=str
 )
@@ -500,87 +492,6 @@ def test_the_scale_of_weights_does_not_follow_them() -> None:
     assert replace(data.cubes).common == 0.3
 
 
-PHONE = 390, 700
-TALL = 390, 844
-
-
-def test_an_upright_picture_shows_each_weight_of_the_chosen_part_once() -> None:
-    stage = shown(PHONE)
-    plan = stage.plan.sequence
-    assert plan is not None and plan.is_upright
-    found: list[int] = []
-    for part, (name, _) in enumerate(parts_of(plan)):
-        stage.choice = Choice(part=part)
-        data, see = stage.frame_data(), projection(stage)
-        boxes = draw_sequence_part(Canvas2D(*PHONE), see, data, THEMES["dark"])
-        assert all(box.x >= 0.0 and box.right <= PHONE[0] for box, _ in boxes), name
-        middles = [(box.x + 0.5 * box.width, box.y + 0.5 * box.height) for box, _ in boxes]
-        assert len(set(middles)) == len(boxes)
-        found += [index for _, index in boxes]
-    assert sorted(found) == list(range(len(stage.session.network.bank)))
-
-
-def test_the_map_of_an_upright_picture_chooses_the_part() -> None:
-    stage = shown(PHONE)
-    plan = stage.plan.sequence
-    assert plan is not None
-    for part in range(len(parts_of(plan))):
-        data, plane = stage.frame_data(), Plane(projection(stage))
-        left, top, right, low = edges_of(plan, part)
-        x, y = plane.at(0.5 * (left + right), 0.5 * (top + low))
-        found = choice_at(projection(stage), data, x, y)
-        assert found is not None and found.part == part
-
-
-@pytest.mark.parametrize("name", ["scores", "wide"])
-def test_rows_of_an_upright_picture_are_large_and_chosen_by_touches(name: str) -> None:
-    stage = shown(TALL)
-    known, see = known_of(stage), projection(stage)
-    part = parts_of(known.plan).index((name, NONE))
-    stage.choice, rows = Choice(part=part), rows_of_part(known, part)
-    place = place_of_rows(Plane(see), known.plan, rows)
-    assert place.across >= 9.4 and (place.down >= 9.4 or name == "wide")
-    for row in range(len(rows)):
-        x, y = place.end(row) + 10.0, place.corner(row)[1] + 0.5 * place.down
-        own = {"letter": row} if name == "scores" else {"neuron": row}
-        assert choice_at(see, stage.frame_data(), x, y) == replace(stage.choice, **own)
-    x, y = place.corner(0)
-    assert choice_at(see, stage.frame_data(), x + 5.0, y + 5.0) is None  # this is a cube
-
-
-def test_swipes_choose_the_next_part_of_an_upright_picture() -> None:
-    stage = shown(TALL, choice=Choice(part=0, neuron=3))
-    last = len(parts_of(known_of(stage).plan)) - 1
-    assert choice_by_key(stage.frame_data(), "swipe-right") == Choice(part=last)
-    assert choice_by_key(stage.frame_data(), "swipe-left") == Choice(part=1)
-    assert choice_by_key(shown().frame_data(), "swipe-left") is None
-
-
-@pytest.mark.parametrize("what", ["neuron", "slope", "step"])
-def test_cards_of_an_upright_picture_add_up_and_their_texts_do_not_meet(what: str) -> None:
-    is_adam = what == "step"  # its card is about the weight of the caption
-    stage = stage_of(names.scene(engine="python"), TALL) if is_adam else shown(TALL)
-    stage.choice = Choice(part=7, neuron=40 if what == "neuron" else NONE)
-    stage.session.advance({"neuron": 0, "slope": 26, "step": 39}[what], "operation")
-    stage.frame_data()
-    data = stage.frame_data()
-    uses = None if data.told is None else data.told.uses
-    sheet = Sheet(Canvas2D(*TALL), projection(stage), data, THEMES["dark"])
-    draw_part(sheet, uses, NONE)
-    known = known_of(stage)
-    terms = [a * b for a, b in zip(known.numbers("n", 3), known.row("wide", 40), strict=True)]
-    words = sum_words(terms) if uses is None else uses.said
-    assert set(words) <= set(sheet.canvas.words) and (uses is None) == (what == "neuron")
-    for one, other in combinations(sheet.taken, 2):
-        assert not one.inside(1.5).meets(other.inside(1.5))
-    assert max(each.bottom for each in sheet.taken) <= sheet.plane.bottom
-    assert max(each.right for each in sheet.taken) <= TALL[0]
-    if uses is not None:
-        draw_sequence_marks(Canvas2D(*TALL), projection(stage), data, THEMES["dark"])
-        is_back = what == "slope"
-        assert (max(brightness_of(data)[0]) < DIM) == is_back
-
-
 def test_a_temperature_divides_all_scores_but_not_those_of_a_step() -> None:
     stage = shown(choice=Choice(heat=0.5))
     known = known_of(stage)
@@ -599,9 +510,6 @@ def test_a_hovered_weight_has_its_row_in_large_cubes(size: tuple[int, int]) -> N
     for row in range(0, len(stage.session.network.bank), 97):
         hovered = replace(data, hover=Card(row, "", ()))
         known = draw_sequence_row(Canvas2D(*size), projection(stage), hovered, THEMES["dark"])
-        if plan.is_upright:
-            assert known == []
-            continue
         assert row in [index for _, index in known] and len(known) == 16
         assert all(box.right <= size[0] and box.bottom <= size[1] for box, _ in known)
         plate, i, j = stage.plan.plate_of(row) or (None, 0, 0)
@@ -741,4 +649,3 @@ def test_a_transformer_that_adds_shows_a_place_whose_error_counts() -> None:
     stage = stage_of(adder.scene(engine="python"), (640, 400))
     known = known_of(stage)
     assert known.place == adder.ASKED - 1 and known.plan.hidden == 24
-    assert sum(map(len, rows_of_part(known, len(parts_of(known.plan)) - 2))) == 24 * 8

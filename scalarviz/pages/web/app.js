@@ -44,7 +44,6 @@ import { Writing } from "./writing.js";
 import { isSameThing } from "./pointing.js";
 import { Picture, isMoved } from "./picture.js";
 
-const SWIPE = 40; // pixels of a swipe, at least
 const LEFT_BY_ESCAPE = "input:is([type=range], [type=checkbox], [type=color]), select"; // without a text
 const MOST_BESIDE = 5; // weights that are pinned beside another one
 
@@ -169,8 +168,7 @@ export class App {
       refuse: (words) => this.refuse(words),
     });
     followPointers(byId("cubes"), {
-      orbit: (dx, dy) => this.isMap || this.move("orbit", dx, dy),
-      swipe: (dx) => this.isMap && Math.abs(dx) > SWIPE && this.takeChoice(choice_by_key(this.picture.frame, dx < 0 ? "swipe-left" : "swipe-right")),
+      orbit: (dx, dy) => this.move("orbit", dx, dy),
       pan: (dx, dy) => this.move("move", dx, dy),
       zoom: (factor, x, y) => this.move("zoom", factor, x, y),
       home: () => this.run("whole-network"),
@@ -360,8 +358,8 @@ export class App {
   box() {
     const [width, height] = this.picture.size;
     const edge = 12 * unitLength();
-    const [top, low] = this.isMap ? [0, 4] : [2 * edge, edge]; // the name of a band stands above it
-    return { x: edge, y: top, width: width - 2 * edge, height: height - low - top - this.foot };
+    const top = 2 * edge; // the name of a band stands above it
+    return { x: edge, y: top, width: width - 2 * edge, height: height - edge - top - this.foot };
   }
 
   showCard(state) {
@@ -430,14 +428,8 @@ export class App {
     if (found === undefined) return; // the camera moves there
     if (this.modelFrames.tap(x, y)) return;
     if (isBeside && this.pinBeside(found?.row ?? -1)) return;
-    if ((this.isMap || !found || found.neuron) && this.takeChoice(this.picture.choiceAt(x, y)))
-      return;
+    if ((!found || found.neuron) && this.takeChoice(this.picture.choiceAt(x, y))) return;
     this.pin(isSameThing(found, this.pinned) ? null : found);
-  }
-
-  /** Whether the picture is a map of a sequence, with one part of it large. */
-  get isMap() {
-    return this.picture.placed?.sequence?.is_upright;
   }
 
   /** Pin a weight in addition to the pinned one, or unpin it; return whether a weight is pinned. */

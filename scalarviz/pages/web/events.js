@@ -70,7 +70,7 @@ const TAP = 6; // pixels that a pointer may move between down and up of a tap
 const LONG = 400; // milliseconds for which a finger rests on a thing before it drags it
 
 /**
- * Pass gestures on a canvas to `orbit`, `pan`, `zoom`, `hover`, `tap`, `swipe` and `home` of a target.
+ * Pass gestures on a canvas to `orbit`, `pan`, `zoom`, `hover`, `tap` and `home` of a target.
  *
  * If `hold` returns a handle for a position, this is dragged up and down instead: `drag`, and at
  * the end `drop`, are called with the handle and the distance in pixels. `signal` ends all of it.
@@ -79,7 +79,6 @@ export function followPointers(canvas, target, signal) {
   const listen = (name, act, more = {}) => canvas.addEventListener(name, act, { signal, ...more });
   const down = new Map(); // by id of the pointer, where it is
   let moved = 0;
-  let from = 0; // where the first pointer went down, from left to right
   let chosen = false; // whether the mouse has clicked here since it came
   let rests = 0; // the timer of a finger that has not moved yet
   let held = null; // {thing, y, far}: what is dragged, where it was taken, and how far up it is
@@ -94,7 +93,6 @@ export function followPointers(canvas, target, signal) {
     chosen = true;
     if (!down.size) moved = 0;
     const [x, y] = at(event);
-    if (!down.size) from = x;
     const holds = event.button === 0 && !event.shiftKey && !down.size;
     const isFinger = event.pointerType !== "mouse";
     const take = (isPinned) => {
@@ -150,9 +148,7 @@ export function followPointers(canvas, target, signal) {
     }
     canvas.classList.remove("turning");
     if (moved < TAP && event.type === "pointerup") target.tap(...at(event), event.shiftKey);
-    else if (held)
-      target.drop(held.thing, held.far); // a cancelled event has no place
-    else if (moved < Infinity) target.swipe(at(event)[0] - from);
+    else if (held) target.drop(held.thing, held.far); // a cancelled event has no place
     held = null;
   };
   const stay = (event) => held && event.preventDefault(); // what a finger drags scrolls no page

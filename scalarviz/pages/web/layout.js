@@ -10,7 +10,7 @@ import {
   PIXEL,
   SCORED,
 } from "./story/plates.js";
-import { SequencePlan, high_at } from "./story/sequence_places.js";
+import { SequencePlan } from "./story/sequence_places.js";
 import { NONE } from "./story/facts.js";
 import { along3, row3 } from "./projection.js";
 
@@ -136,16 +136,6 @@ export class Layout extends PlainLayout {
     });
     this.size = this.plates.reduce((sum, plate) => sum + plate.size, 0);
     this.extent = this.points();
-  }
-
-  /** Make an upright picture of a sequence as high as a box; return whether it was before. */
-  fits({ width, height }) {
-    const plan = this.sequence;
-    const high = plan?.is_upright ? high_at(width / height) : 0;
-    if (!high || Math.abs(plan.high - high) < 1) return true;
-    plan.high = high;
-    this.extent = this.points();
-    return false;
   }
 
   /** Return the points that a view of the complete network must include, as a flat array. */

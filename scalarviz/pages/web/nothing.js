@@ -9,7 +9,6 @@ export const choice_by_key = () => null;
 export const draw_names = () => [];
 export const draw_sequence_lines = () => [];
 export const draw_sequence_marks = () => [];
-export const draw_sequence_part = () => [];
 export const draw_sequence_row = () => [];
 export const of_place = (_, neuron) => neuron;
 export const place_told = () => null;

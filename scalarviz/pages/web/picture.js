@@ -27,11 +27,7 @@ import { draw_ways } from "./story/formula_marks.js";
 import * as marks from "./story/marks.js";
 import { brightness_of, choice_at, of_place } from "./story/sequence_choice.js";
 import { draw_sequence_lines } from "./story/sequence_lines.js";
-import {
-  draw_sequence_marks,
-  draw_sequence_part,
-  draw_sequence_row,
-} from "./story/sequence_picture.js";
+import { draw_sequence_marks, draw_sequence_row } from "./story/sequence_picture.js";
 import { ALONE } from "./story/trays.js";
 import { drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
@@ -278,7 +274,7 @@ export class Picture {
     );
     const layout = this.layouts[number];
     if (!this.chosen || !pinned || opens) this.chosen = layout;
-    if (this.chosen.fits(box) && this.chosen === this.laid) return;
+    if (this.chosen === this.laid) return;
     this.laid = this.chosen;
     this.layThread();
     if (this.eyes) this.eyes.follow(this.placed);
@@ -391,11 +387,7 @@ export class Picture {
     taken.boxes.push(...draw_row_sheet(...seen));
     this.told = draw_told(paper, see, frame, taken, palette);
     taken.boxes.push(...this.told);
-    this.pairs = [
-      ...this.drawTray(view),
-      ...draw_sequence_part(...seen),
-      ...draw_sequence_row(...seen),
-    ];
+    this.pairs = [...this.drawTray(view), ...draw_sequence_row(...seen)];
     taken.write(paper, view.palette, this.cards);
     draw_large_map(paper, see, this.map, frame.probe, palette, this.eyes.inner);
   }

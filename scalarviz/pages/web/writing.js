@@ -3,7 +3,6 @@
 import { isNews, isTouched, made, setShown, setWords } from "./dom.js";
 import { short, stripped, typeset } from "./story/decimals.js";
 import { NONE } from "./story/facts.js";
-import { parts_of } from "./story/sequence_part.js";
 import { Choice } from "./story/sequence_places.js";
 import { HEAT } from "./story/written_names.js";
 import { text } from "./texts.js";
@@ -77,10 +76,9 @@ export class Writing {
   /** Explain the part of the picture at a place: the words there, or the wall of the cube there. */
   explain(thing, x, y) {
     if (x < 0 && isTouched()) return; // a finger that is lifted
-    const { picture, isMap } = this.app;
+    const { picture } = this.app;
     const plan = picture.placed.sequence;
-    const part = isMap ? parts_of(plan)[picture.choiceAt(x, y)?.part] : null;
-    const said = picture.textAt?.(x, y) || wallOf(plan, thing?.row ?? NONE) || (part?.[0] ?? "");
+    const said = picture.textAt?.(x, y) || wallOf(plan, thing?.row ?? NONE);
     const words = EXPLAINED.map((name) => text(`names.part.${name}`)).findLast((each, i) => said === EXPLAINED[i] || said.includes(each.split(":")[0])) ?? ""; // prettier-ignore
     if (words === this.explained) return;
     this.app.chip.drop(this.explained);

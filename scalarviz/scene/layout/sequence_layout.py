@@ -35,11 +35,9 @@ from scalarviz.scene.layout.sequence_places import (
     PITCH,
     SILENT,
     SMALL,
-    UPRIGHT,
     WALL,
     WIDE,
     SequencePlan,
-    high_at,
 )
 
 CAMERA = Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0)
@@ -127,8 +125,6 @@ def is_plain(operations: Sequence[Operation]) -> bool:
 def sequence_layout(program: Program, plan: SequencePlan, shape: float) -> Layout:
     """Return the layout of a network of blocks for a stage with an aspect ratio."""
     plan = replace(plan, wide=max(WIDE, 2.0 * MARGIN + HIGH * shape))
-    if shape < UPRIGHT:
-        plan = replace(plan, high=high_at(shape))
     plates = [*plates_of(plan, program)]
     labels = [Label(*each) for each in labels_of(plan, plates)]
     views = dict.fromkeys(("perspective", "orthographic", "flat"), CAMERA)

@@ -16,8 +16,6 @@ from scalarviz.story.facts import NONE
 
 WIDE, HIGH = 1280.0, 622.0  # of the stage; wider stages have wider gaps
 MARGIN = 12.0  # of it, left and right
-UPRIGHT = 0.9  # aspect ratio of a stage below which the walls are a map
-ABOVE, NAMED = 300.0, 6  # room above the walls in an upright picture; most places with numbers
 TOP, BOTTOM = 54.0, 594.0  # of all walls
 CLOSED = 158.0, 180.0  # left and right edge of closed blocks, which move as x does
 ROAD = BOTTOM + 10.0  # height of the road
@@ -97,17 +95,11 @@ def share_of(weight: float) -> float:
     return min(1.0, max(-1.0, weight / SCALE))
 
 
-def high_at(shape: float) -> float:
-    """Return the height of an upright stage with an aspect ratio."""
-    return (WIDE - 2.0 * MARGIN) / shape - ABOVE
-
-
 @dataclass(frozen=True)
 class Choice:
     """What the user has chosen.
 
-    NONE means the usual place, the best letter, no head, no neuron and, in an upright picture,
-    the last part.
+    NONE means the usual place, the best letter, no head and no neuron.
 
     Attributes:
         heat: the temperature by which all scores are divided
@@ -116,7 +108,6 @@ class Choice:
     place: int = NONE
     letter: int = NONE
     head: int = NONE
-    part: int = NONE
     neuron: int = NONE
     heat: float = 1.0
 
@@ -138,7 +129,6 @@ class SequencePlan:
         rows: bank index of the first weight of letters, places, qkv, join, wide, narrow, scores
         usual: index of the place that is shown if none is chosen
         wide: width of the stage
-        high: height of the stage; more than HIGH if it is upright
         closed: number of closed blocks before the open one
     """
 
@@ -152,7 +142,6 @@ class SequencePlan:
     rows: Mapping[str, int]
     usual: int = 3
     wide: float = WIDE
-    high: float = HIGH
     closed: int = 0
 
     @property
@@ -163,13 +152,7 @@ class SequencePlan:
     @property
     def corners(self) -> list[tuple[float, float, float]]:
         """Opposite corners of the stage."""
-        top = ABOVE if self.is_upright else 0.0
-        return [(MARGIN, top, 0.0), (self.wide - MARGIN, -self.high, 0.0)]
-
-    @property
-    def is_upright(self) -> bool:
-        """Whether the walls are a map, and a part of them is large below it."""
-        return self.high > HIGH
+        return [(MARGIN, 0.0, 0.0), (self.wide - MARGIN, -HIGH, 0.0)]
 
     @property
     def each(self) -> int:
