@@ -34,7 +34,6 @@ TABLES = {
     "training.session.actions.ACTIONS": "action",
     "files.onnx.operators.OPERATORS": "operator of ONNX",
     "stage.channels.CHANNELS": "channel",
-    "stage.stages.COLUMNS": "column of several",
     "stage.data_exhibits.EXHIBITS": "exhibit",
     "scene.layout.camera.CAMERAS": "camera",
     "scene.canvas.palette.THEMES": "theme",

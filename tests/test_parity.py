@@ -15,7 +15,6 @@ GONE = parity.SHEET.with_name("gone.tsv")
 # Features that are seen or pressed, not typed: nobody requests a removed one by name.
 SEEN = {
     "control", "key", "menu File", "page control", "page key", "page change", "lesson", "exhibit",
-    "column of several",
 }  # fmt: skip
 INNER = {"member", "argument", "example"}  # removal need not be in CHANGELOG
 

@@ -280,12 +280,14 @@ class Pane:
         scale: size of letters and margins in the whole picture
         name: name of the network
         color: color of the dot next to the name, and of the loss curve
-        about: text to the right of the name
+        loss: the loss of the shown step as text, at the right end
+        about: text to the left of the loss
     """
 
     scale: float
     name: str
     color: str
+    loss: str = ""
     about: str = ""
 
 
@@ -469,25 +471,3 @@ class FrameData:
             chart=self.curve.large,
             tall=self.is_health,
         )
-
-
-# The surroundings of the panes in a picture of several networks.
-
-
-@dataclass(frozen=True)
-class Compared:
-    """Everything drawn around the panes of several networks.
-
-    Attributes:
-        heads: heading and rank of each table column except the names; if space is short, columns
-            with a high rank are left out
-        rows: the panes, each with its texts in the table columns
-        seen: contents of the selected session's pane, with its caption as title, and with the
-            scales, losses and messages of all sessions
-        chosen: index of the selected pane, or None
-    """
-
-    heads: Sequence[tuple[str, int]]
-    rows: Sequence[tuple[Pane, Sequence[str]]]
-    seen: FrameData
-    chosen: int | None = None

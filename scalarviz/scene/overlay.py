@@ -45,6 +45,7 @@ LOSS_LEAST = 96.0  # pixels for them, if that is at most half of it
 OF_FOLLOWED = {HealthRows: 0.2, ScalarCharts: 0.36}  # if these are below them
 TABS_HIGH = 24.0  # height of the row of tabs
 LEAST_LETTERS = 8.0  # minimum pixels of the name of a pane
+LOSS_OF_PANE = 0.5  # maximum fraction of a pane's width for its loss
 Button = tuple[Box, str]  # the box and the label of a button
 
 
@@ -249,31 +250,23 @@ def draw_cubes(
     canvas.images(corners, colors, np.stack([middle, half, middle, half], axis=1))
 
 
-def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Theme) -> float:
-    """Draw a pane's dot, name and description; return the right end of the name."""
+def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Theme) -> None:
+    """Draw a pane's dot, name, description and loss."""
     box, scale = division.head, division.scale
     size = min(14.0 * scale, 0.62 * box.height)
     canvas.box(*box.place, theme.ground)  # opaque background
     if size < LEAST_LETTERS * scale:
-        return 0.0
-    margin, radius = 12.0 * scale, 4.5 * scale
+        return
+    margin, radius, small = 12.0 * scale, 4.5 * scale, min(13.0 * scale, size)
     base = box.y + 0.5 * box.height + 0.36 * size + scale
     canvas.discs((margin + radius, base - 0.36 * size), radius, pane.color)
-    x = margin + 3.6 * radius
-    x += canvas.text(
-        x,
-        base,
-        pane.name,
-        size=size,
-        color=theme.ink,
-        bold=True,
-        room=box.width - x - margin,
-    )
-    small = min(13.0 * scale, size)
-    if x + margin + canvas.measure(pane.about, size=small) + margin <= box.width:
-        right = box.width - margin
+    x, right = margin + 3.6 * radius, box.width - margin
+    if pane.loss and canvas.measure(pane.loss, size=small) < LOSS_OF_PANE * box.width:
+        wide = canvas.text(right, base, pane.loss, size=small, color=theme.ink, anchor="right")
+        right -= wide + margin
+    x += canvas.text(x, base, pane.name, size=size, color=theme.ink, bold=True, room=right - x)
+    if x + margin + canvas.measure(pane.about, size=small) <= right:
         canvas.text(right, base, pane.about, size=small, color=theme.quiet, anchor="right")
-    return x
 
 
 def draw_band(

@@ -76,8 +76,8 @@ class Command:
         example: placeholder of an empty text field
         menu: menu for buttons, ticks and choices without a label: "Scenes" and "File" at the end of
             the title, "Time", "View", ... in the panel
-        acts_on: target if several sessions are shown: "one", the selected session; "each", all
-            linked sessions; "time", their clocks; or "all", the sessions and their picture
+        acts_on: target if several sessions are shown: "one", the selected session; "time", the
+            clock of all; or "all", all sessions and their picture
         key: key that presses the button, toggles the tick or selects the next name of the choice;
             DIGITS assigns a digit to each name of a choice
         also: alternative key, known from other programs
@@ -87,7 +87,6 @@ class Command:
         on_cube: whether it opens on the pinned cube
         strong: whether it is the button in the theme color
         window: whether it is available only in windows
-        several: whether it is available only with several sessions
         room: width of a number or a text, in characters
         page: availability in pages: "key", "field" (without a key), "offer" (a field behind "…", if
             its session is in Python) or "" for none
@@ -113,7 +112,6 @@ class Command:
     on_cube: bool = False
     strong: bool = False
     window: bool = False
-    several: bool = False
     room: int = 8
     page: str = ""
     takes: tuple[Argument, ...] | None = None
@@ -121,7 +119,7 @@ class Command:
 
     def __post_init__(self) -> None:
         assert self.kind in KINDS, f"no face knows the kind {self.kind!r}"
-        assert self.acts_on in ("one", "each", "time", "all"), self.acts_on
+        assert self.acts_on in ("one", "time", "all"), self.acts_on
         pressed = self.kind in ("button", "tick", "choice")
         assert pressed or not (self.menu or self.key), f"a {self.kind} has no menu and no key"
 
@@ -199,7 +197,6 @@ ROWS = (
         "number",
         "Learning rate as a number",
         label="Rate",
-        acts_on="each",
         primary=True,
         page="field",
     ),
@@ -268,7 +265,6 @@ ROWS = (
         "button",
         "Double the learning rate",
         help="double and halve the learning rate",
-        acts_on="each",
         key="up",
         page="key",
         takes=(),
@@ -278,7 +274,6 @@ ROWS = (
         "button",
         "Halve the learning rate",
         help="double and halve the learning rate",
-        acts_on="each",
         key="down",
         page="key",
         takes=(),
@@ -288,23 +283,10 @@ ROWS = (
         "slider",
         "Learning rate",
         label="Rate",
-        acts_on="each",
         page="field",
         takes=(Argument("rate", "real"),),
     ),
-    # Several sessions side by side.
-    Command(
-        "together",
-        "tick",
-        "Play, step, go back and change rates in all sessions, or only in the chosen one",
-        text="Together",
-        help="all sessions together, or only the chosen one",
-        acts_on="all",
-        key="j",
-        primary=True,
-        several=True,
-        page="offer",
-    ),
+    # The chosen one of several sessions side by side.
     Command(
         "session",
         "choice",
@@ -313,7 +295,6 @@ ROWS = (
         help="choose the next session",
         acts_on="all",
         key="x",
-        several=True,
     ),
     # Quantities shown by cubes, and other options of the view.
     *(of_look(name) for name in OFFERS),
@@ -326,7 +307,7 @@ ROWS = (
         text="<",
         help="show another sample of the batch",
         icon="angle-left",
-        acts_on="each",
+        acts_on="all",
         key="<",
         page="key",
     ),
@@ -347,7 +328,7 @@ ROWS = (
         text=">",
         help="show another sample of the batch",
         icon="angle-right",
-        acts_on="each",
+        acts_on="all",
         key=">",
         page="key",
     ),
@@ -368,7 +349,6 @@ ROWS = (
         label="Changes",
         text="Undo",
         icon="undo",
-        acts_on="all",
         key="z",
         ctrl="z",
         page="key",
@@ -382,7 +362,6 @@ ROWS = (
         label="Changes",
         text="Redo",
         icon="redo",
-        acts_on="all",
         key="y",
         ctrl="yZ",
         page="key",
@@ -474,7 +453,6 @@ ROWS = (
         "Stop when this condition holds; if empty, never",
         label="Stop when",
         example="loss < 0.01",
-        acts_on="each",
         room=20,
         page="offer",
     ),

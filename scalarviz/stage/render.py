@@ -60,8 +60,8 @@ def picture(
 
     Args:
         session: a Session, a Show or a fitted estimator; or a list of 1 to 6 of them, or a dict
-            from names to them, drawn side by side on common scales, with a table and all loss
-            curves below
+            from names to them, drawn side by side on common scales, each with its loss, with
+            all loss curves below
         path: output file, .png; by default None, no file is written
         look: a RenderOptions that replaces the defaults of the options below
         **view: options of the view, fields of RenderOptions

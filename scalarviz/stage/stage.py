@@ -172,7 +172,7 @@ class Stage(Messages):
         adding: number of accumulated batch samples in the picture, fractional while one is being
             added; 0: the gradients are shown completely
         given: seconds that a slow step adds to the next operation, or 0
-        pane: scale, name and color of the pane if there are several; else None
+        pane: scale, name, color and loss of the pane if there are several; else None
         peers: the stages with common scales, in the order of their panes; usually only itself
         unfolded: whether a compiled function is shown as its graph even between operations
         pinned, hover: bank index of the pinned and of the hovered weight, or None
@@ -248,7 +248,6 @@ class Stage(Messages):
         self.common.scales.usual = None if self.plan.sequence is None else SCALE
         self.part_of_tour, self.adding = "", 0.0
         self._is_read = False  # whether the session was read for the next picture
-        self.seconds_a_step = math.nan  # as measured, for the table of several
         self.rescale()
 
     def replace(self, show: object) -> None:
@@ -433,8 +432,6 @@ class Stage(Messages):
         Controls next to the picture show the same moment if the session is read before drawing.
         """
         self.reading.patience = self.patience
-        if self.pane is not None:
-            self.seconds_a_step = self.session.timeline.seconds_a_step
         before, self._camera, turn = self._camera, self.eyes.camera, self._turn
         hurries = (self.session.playing or self._camera != before) and self.patience < math.inf
         self._turn = int(self._now / TURN) if hurries else None

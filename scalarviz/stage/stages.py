@@ -1,4 +1,4 @@
-"""Stages: the picture of an interface, with a pane per session; panes share scales and a table."""
+"""Stages: the picture of an interface, with a pane per session; panes share scales and curves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from scalarviz.core.perceptron import Perceptron
 from scalarviz.errors import ScalarvizError
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import (
-    Compared,
     CubeValues,
     Curve,
     FrameData,
@@ -30,16 +29,13 @@ from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.past_images import line_colors
 from scalarviz.stage.channels import DIFFERENCE, checked
 from scalarviz.stage.chart_view import OverlayPointer
-from scalarviz.stage.curves import is_share, loss_at
+from scalarviz.stage.curves import loss_at
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.stage.notices import Messages
 from scalarviz.stage.show import Several, alike, sizes_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import label
 from scalarviz.story.facts import Neuron
-from scalarviz.story.formats import said
-from scalarviz.story.names import weight_title
-from scalarviz.training.session.measurements import series
 from scalarviz.training.session.reading import cells_of as cells_in
 from scalarviz.training.session.timeline import Position
 
@@ -69,15 +65,13 @@ def list_of_parts(part: Pin, count: int) -> list[Part | None] | None:
 class Stages(Messages):
     """The picture of an interface: the stages of its sessions, each in a pane; usually one.
 
-    A single stage fills the picture. Several share their scales, and are surrounded by a table, the
-    loss curves, and all messages.
+    A single stage fills the picture. Several share their scales and cameras, and are surrounded by
+    the loss curves and all messages.
 
     Attributes:
         panes: the stage of each session
         names: names of several sessions, which include current network sizes
         chosen: index of the selected pane, the target of commands on one session
-        together: whether sessions are linked: cameras rotate together, and weights of equal
-            networks are pinned together
         on_top: overlays of several panes in the last picture; empty before the first
         over: the item under the mouse in the loss curves of several sessions
         still: returns a context manager in which no session advances; it yields False if that would
@@ -89,7 +83,6 @@ class Stages(Messages):
         self.panes, self.names = list(panes), list(names)
         self.common = self.panes[0].common
         self.chosen = 0
-        self.together = True
         self.over = OverlayPointer()
         self.on_top = OnTop()
         self.still: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True)
@@ -166,33 +159,27 @@ class Stages(Messages):
         """A value that changes with the views, to trigger redrawing; it excludes the sessions."""
         return tuple(stage.looks for stage in self.panes)
 
-    @property
-    def moved(self) -> list[Stage]:
-        """The stages whose cameras move: all if they are linked, else the selected one."""
-        return self.panes if self.together else [self.lead]
-
     def zoom(self, factor: float, x: float, y: float) -> None:
-        """Zoom in on a pixel of a pane, and on the same position in linked panes."""
+        """Zoom in on a pixel of a pane, and on the same position in all others."""
         number = self._boxes.at(x, y)
         if number is None:
             return
         box = self._boxes.panes[number]
         across, down = (x - box.x) / box.width, (y - box.y) / box.height
         for stage, own in zip(self.panes, self._boxes.panes, strict=True):
-            if self.together or own is box:
-                stage.eyes.zoom(factor, across * own.width, down * own.height)
+            stage.eyes.zoom(factor, across * own.width, down * own.height)
 
     def frame_pinned(self) -> None:
         """Frame the pinned weights, or the whole network if none is pinned."""
-        for stage in self.moved:
+        for stage in self.panes:
             stage.frame_pinned()
 
     def restore(self) -> None:
-        """Close help or the large chart of several sessions, else restore the stages `moved`."""
+        """Close help or the large chart of several sessions, else restore all stages."""
         if self.several and self.common.help:
             self.common.help = False
         elif not (self.several and self.common.curve_view.close()):
-            for stage in self.moved:
+            for stage in self.panes:
                 stage.restore()
 
     # The mouse.
@@ -203,10 +190,8 @@ class Stages(Messages):
         return None if found is None else found + np.array((box.x, box.y))
 
     def choose_at(self, x: float, y: float) -> None:
-        """Select the session whose pane, or row of the table, is at a pixel."""
+        """Select the session whose pane is at a pixel."""
         number = self._boxes.at(x, y)
-        if number is None:
-            number = self._boxes.row_at(x, y)
         if number is not None and not self._covers(x, y):
             self.chosen = number
 
@@ -266,8 +251,8 @@ class Stages(Messages):
                 stage.press(name)
 
     def _pin_alike(self, pinned: Stage) -> None:
-        """Pin the pinned item of a stage in all linked sessions with equal networks."""
-        for stage in self.panes if self.together else ():
+        """Pin the pinned item of a stage in all sessions with equal networks."""
+        for stage in self.panes:
             if stage is not pinned and alike(stage.session, pinned.session):
                 stage.pin(pinned.pinned_part)
 
@@ -307,15 +292,18 @@ class Stages(Messages):
             self.lead.resize(width, height)
 
     def _place(self) -> None:
-        """Give each of several stages its pane: area, name and color."""
+        """Give each of several stages its pane: area, name, color and loss."""
         colors = line_colors(CURVE_CLASSES[: len(self.panes)], THEMES[self.look.theme])
+        apart = len({stage.reading.place[0] for stage in self.panes}) > 1
         for i, (stage, box) in enumerate(zip(self.panes, self._boxes.panes, strict=True)):
             before, sizes = self._sizes[i], sizes_of(stage.reading.now)
             if sizes != before:  # the network has grown
                 self.names[i] = self.names[i].replace(before, sizes) if before else self.names[i]
                 self._sizes[i] = sizes
             about = done_of(stage) or self._compared_with(stage)
-            stage.pane = Pane(self._boxes.scale, self.names[i], colors[i], about)
+            if apart and not about:
+                about = text("chart.step", step=stage.reading.place[0])
+            stage.pane = Pane(self._boxes.scale, self.names[i], colors[i], loss_of(stage), about)
             stage.resize(box.width, box.height)
 
     def _compared_with(self, stage: Stage) -> str:
@@ -352,15 +340,10 @@ class Stages(Messages):
         self._place()
         return in_common([stage.frame_data() for stage in self.panes])
 
-    def compared(self, panes: list[FrameData]) -> Compared:
-        """Return what surrounds several panes: the table, the loss curves and the messages."""
+    def surroundings(self, panes: list[FrameData]) -> FrameData:
+        """Return what surrounds several panes: the selected pane's with common curve and words."""
         self.over.again(self.on_top)
-        pinned = any(stage.pinned is not None for stage in self.panes)
-        columns = COLUMNS if pinned else COLUMNS[:PLAIN_COLUMNS]
-        heads = [(text(f"compared.head.{name}"), rank) for name, rank in columns]
-        rows = [
-            (stage.pane, cells_of(stage, heads)) for stage in self.panes if stage.pane is not None
-        ]
+        drawn = [(stage, stage.pane) for stage in self.panes if stage.pane is not None]
         chosen, seen = self.lead, panes[self.chosen]
         caption, own = seen.words.caption, chosen.own is not None
         speaks = caption is not None and (chosen.motion.walking or own)
@@ -369,7 +352,7 @@ class Stages(Messages):
                 pane.color,
                 replace(data.curve, reads=loss_at(stage.reading.here.branch, self.over.step)),
             )
-            for (pane, _), stage, data in zip(rows, self.panes, panes, strict=True)
+            for (stage, pane), data in zip(drawn, panes, strict=True)
         ]
         view = self.common.curve_view
         longest = max((curve for _, curve in curves), key=lambda curve: curve.whole)
@@ -393,7 +376,7 @@ class Stages(Messages):
         )
         speakers = [self, *([] if self.common.silent else self.panes)]
         works = [each.work for each in speakers if each.work is not None]
-        seen = replace(
+        return replace(
             seen,
             cubes=legend_of(panes),
             curve=axis,
@@ -404,7 +387,6 @@ class Stages(Messages):
             help=self.common.keys if self.common.help else (),
             marks=self.over.legend,
         )
-        return Compared(heads, rows, seen, None if self.common.silent else self.chosen)
 
     def all_chips(self) -> list[tuple[str, str]]:
         """Return all messages; with several sessions, each under its session's name."""
@@ -431,7 +413,7 @@ class Stages(Messages):
             raise
 
     def _draw(self, width: int, height: int, ratio: float) -> None:
-        """Draw several panes, and the table, loss curves and messages around them."""
+        """Draw several panes, and the loss curves and messages around them."""
         from scalarviz.scene.canvas.renderer import clear
         from scalarviz.scene.compared_picture import ComparedPicture
 
@@ -443,7 +425,8 @@ class Stages(Messages):
             if wide > 1 and high > 1:
                 picture, camera = stage.picture(), stage.eyes.camera
                 stage.on_top = picture.draw(data, camera, wide, high, ratio, (left, low))
-        self.on_top = around.draw(self._boxes, self.compared(panes), theme, width, height, ratio)
+        seen, chosen = self.surroundings(panes), None if self.common.silent else self.chosen
+        self.on_top = around.draw(self._boxes, seen, chosen, theme, width, height, ratio)
 
     def leave(self) -> None:
         """Unpin everything, and free the pictures."""
@@ -462,6 +445,12 @@ def done_of(stage: Stage) -> str:
     """Return the name of the last finished operation during a step; "" between steps."""
     reading, done = stage.reading, stage.reading.place[1]
     return label(cells_in(reading.program)[done - 1]) if done else ""
+
+
+def loss_of(stage: Stage) -> str:
+    """Return the loss of the shown step as text; "" if unknown."""
+    loss = stage.reading.here.loss
+    return "" if math.isnan(loss) else f"{text('chart.title')} {loss:#.3g}"
 
 
 def device_box(box: Box, high: float, ratio: float) -> tuple[int, int, int, int]:
@@ -502,71 +491,5 @@ def stages_of(show: object, *given: Any, **more: Any) -> Stages:
     return Stages([Stage(each, *given, **more) for each in show.shows], show.names)
 
 
-# The table: losses, accuracies, sizes and times.
-
-NO_NUMBER = "–"
 # Indices of class colors for the networks: neither orange nor blue, which show signs.
 CURVE_CLASSES = 0, 1, 2, 3, 4, 6
-# Columns, and their ranks: if space is short, the highest ranks are left out.
-COLUMNS = (
-    ("step", 1),
-    ("loss", 0),
-    ("accuracy", 3),
-    ("weights", 5),
-    ("time", 6),
-    ("value", 2),
-    ("gradient", 4),
-    ("pinned", 7),
-)
-PLAIN_COLUMNS = 5  # of these are shown even without a pinned weight
-TIMES = (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")
-
-
-def loss_of(stage: Stage) -> str:
-    """Return the loss of the shown step as text."""
-    loss = stage.reading.here.loss
-    return NO_NUMBER if math.isnan(loss) else f"{loss:#.3g}"
-
-
-def accuracy_of(stage: Stage) -> str:
-    """Return the last measured accuracy as text, or the number of right samples, or the error."""
-    step = stage.reading.place[0]
-    metrics = series(stage.reading.here.branch, step)
-    for name in reversed(metrics):
-        steps, values = metrics[name]
-        known = int(np.searchsorted(steps, step, side="right"))
-        if known and is_share(name, metrics):
-            return f"{100.0 * values[known - 1]:.3g}%"
-    learned = stage.reading.learned
-    if learned is None:
-        return NO_NUMBER
-    if score := learned.score():
-        return text("exhibits.right.short", right=score[0], count=score[1])
-    return learned.verdict() or NO_NUMBER
-
-
-def time_of(stage: Stage) -> str:
-    """Return the measured time of a step as text."""
-    seconds = stage.seconds_a_step
-    if math.isnan(seconds):
-        return NO_NUMBER
-    unit, name = next((each for each in TIMES if seconds >= each[0]), TIMES[-1])
-    return f"{seconds / unit:.3g} {name}"
-
-
-def pinned_of(stage: Stage) -> tuple[str, str, str]:
-    """Return value, gradient and name of the pinned weight as strings; dashes without one."""
-    row, reading = stage.pinned, stage.reading
-    if row is None:
-        return NO_NUMBER, NO_NUMBER, NO_NUMBER
-    numbers = float(reading.numbers.value[row]), float(reading.numbers.grad[row])
-    return said(numbers[0], 3), said(numbers[1]), weight_title(reading.facts, row)
-
-
-def cells_of(stage: Stage, heads: Sequence[object]) -> list[str]:
-    """Return the table cells of a stage, in the order of the column heads."""
-    step, operation = stage.reading.place[:2]
-    place = f"{step:,}" + (f" + {operation}" if operation else "")
-    weights = f"{len(stage.reading.numbers.value):,}"
-    plain = [place, loss_of(stage), accuracy_of(stage), weights, time_of(stage)]
-    return [*plain, *pinned_of(stage)][: len(heads)]

@@ -765,11 +765,11 @@ def test_several_ask_none_of_their_sessions(asked: list[str]) -> None:
     stages = Stages([Stage(advanced(inverting(), steps)) for steps in (2, 5)], ["a", "b"])
     stages.take(color="difference to first")
     stages.pin(1)
-    stages.compared(stages.frame_data())
+    stages.surroundings(stages.frame_data())
     stages.lead.session.advance(1)
     stages.read()
     asked.clear()
-    stages.compared(stages.frame_data())
+    stages.surroundings(stages.frame_data())
     assert asked == []
 
 

@@ -322,7 +322,7 @@ class PageLink:
         return (
             here, session.playing, session.focus, own, len(undo.done), len(undo.undone),
             self.version, len(here.branch.journal), id(session.data), stage.pinned, stage.offered,
-            self.face.together, stage.pinned_neuron, known,
+            stage.pinned_neuron, known,
         )  # fmt: skip
 
     def _send(self, readers: list[PageReader], now: float, mark: Any) -> None:
@@ -373,7 +373,7 @@ def links_of(face: Face, options: WatchOptions) -> list[PageLink]:
     If the options contain no number of steps, training continues until it is paused.
     """
     if options.steps is None:
-        face.all.until = None
+        face.time.until = None
     for pane in face.panes:
         pane.await_kernels()
     theme = "" if options.look.theme == "auto" else options.look.theme
@@ -429,9 +429,7 @@ def offered_controls(state: FaceState) -> dict[str, Control]:
     """Return the controls that a page gets from Python, by name."""
     rows = [each for each in controls_for(state) if each.row.page == "offer"]
     options = [control_of(choice) for choice in state.choices if choice.name not in OWN]
-    common = [each for each in rows if each.row.several]
-    others = [each for each in rows if not each.row.several]
-    return {each.name: each for each in (*common, *options, *others)}
+    return {each.name: each for each in (*options, *rows)}
 
 
 def offers_of(state: FaceState) -> list[Offer]:
@@ -570,22 +568,21 @@ def rows_of(args: Args, name: str, count: int) -> list[int]:
 
 
 def play(link: PageLink, speed: float | None) -> None:
-    time = link.controller.played_by
-    time.set_speed(speed)
-    time.play()
+    link.face.time.set_speed(speed)
+    link.face.time.play()
 
 
 def advance(link: PageLink, count: int, unit: Unit, direction: int = 1) -> None:
     fits = unit in WHOLE or count <= MOST_WITHIN
     check(fits, "count", f"a whole number from 0 to {MOST_WITHIN:,}", count)
     if count:
-        link.controller.played_by.go(direction, count, unit)
+        link.face.time.go(direction, count, unit)
 
 
 def seek(link: PageLink, step: int, operation: int) -> None:
     if step != link.session.step_index:
         link.face.jumps += 1
-    link.controller.played_by.seek(step, operation)
+    link.face.time.seek(step, operation)
 
 
 def switch(link: PageLink, key: int | None, by: int) -> None:
@@ -598,7 +595,7 @@ def switch(link: PageLink, key: int | None, by: int) -> None:
 def show_sample(link: PageLink, sample: int | None, by: int) -> None:
     """Show a sample of the batch, given its index, or its distance `by` from the shown one."""
     by = by if sample is None else sample - link.session.focus
-    link.face.change(lambda each: each.next_sample(by))
+    link.face.next_sample(by)
 
 
 def show_input(link: PageLink, inputs: FloatArray | None) -> None:
@@ -626,7 +623,7 @@ ACTS: dict[str, Callable[..., None]] = {
     "own input": show_input,
     "edit": lambda link, row, value: link.controller.edit(row, value, dragged=True),
     "freeze": freeze,
-    "batch": lambda link, size: link.face.change(lambda each: each.set_option("batch", size)),
+    "batch": lambda link, size: link.controller.set_option("batch", size),
 }
 
 
@@ -662,7 +659,7 @@ def open_frame(link: PageLink, args: Args) -> None:
 OTHERS: dict[str, Callable[[PageLink, Args], None]] = {
     "open": nothing,
     "state": nothing,
-    "pause": lambda link, args: link.controller.played_by.pause(),
+    "pause": lambda link, args: link.face.time.pause(),
     "look": look,
     "frame": open_frame,
 }

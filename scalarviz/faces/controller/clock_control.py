@@ -1,4 +1,4 @@
-"""ClockControl: plays, steps and rewinds the sessions of one or several panes on one clock."""
+"""ClockControl: plays, steps and rewinds all sessions of an interface on one clock."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial, wraps
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast, final
@@ -59,11 +58,11 @@ def when_ready(command: CommandT) -> CommandT:
 
 @final
 class ClockControl:
-    """Playback commands for the session of one pane, or for all sessions of an interface.
+    """Playback commands for all sessions of an interface.
 
     Args:
-        owner: shows common messages: a controller, or the interface of several sessions
-        panes: panes whose sessions are played
+        owner: the interface, which shows common messages
+        panes: its panes, whose sessions are played
         steps: number of steps before the first pause; None: the number of steps in the Shows
         speed: steps per second, 0 for as fast as possible; None: the speed of the first Show
 
@@ -83,7 +82,7 @@ class ClockControl:
 
     def __init__(
         self,
-        owner: Controller | Face,
+        owner: Face,
         panes: Sequence[Controller],
         steps: int | None = None,
         speed: float | None = None,
@@ -97,17 +96,14 @@ class ClockControl:
         self.measured = self._given = 0.0
         self._told: Halted = {}  # stops that were already reported
         self._walk_speed = WALK  # operations per second if the unit is the operation
-        show = panes[0].show
-        clock: Session | SharedClock = show.session
-        if self.several:
-            shows = Several(tuple(pane.show for pane in panes), panes[0].face.names)
-            show = replace(show, steps=shows.steps, speed=shows.speed)
-            clock = SharedClock(shows.sessions)
-        self._speed = (show.speed if speed is None else speed) or None  # steps per second otherwise
-        self.begin(clock, show.steps if steps is None else size(steps, "steps"))
+        shown = Several(tuple(pane.show for pane in panes), owner.names)
+        self._speed = (shown.speed if speed is None else speed) or None  # of steps, per second
+        self.begin(shown.steps if steps is None else size(steps, "steps"))
 
-    def begin(self, clock: Session | SharedClock, steps: int) -> None:
-        """Reset the control for a new clock, which will pause after `steps` steps."""
+    def begin(self, steps: int) -> None:
+        """Begin a clock for the sessions of the panes, which will pause after `steps` steps."""
+        sessions = [pane.session for pane in self.panes]
+        clock: Session | SharedClock = SharedClock(sessions) if self.several else sessions[0]
         self.clock = clock
         self.asked = self.errand = self.film = False
         self.explained = 0
@@ -181,14 +177,11 @@ class ClockControl:
     def pause(self) -> None:
         """Pause; if an error has stopped training, report it."""
         self.walk.stop()
+        for pane in self.panes:
+            pane.stand_by()
+        self.stop(self.halt)
         if self.several:
-            self.stop(self.halt)
             self.tell_stop()
-            for pane in self.panes:
-                pane.time.pause()
-        else:
-            self.panes[0].stand_by()
-            self.stop(self.halt)
 
     def halt(self) -> None:
         """Pause; if an error has stopped the clock, raise it."""
@@ -212,13 +205,6 @@ class ClockControl:
 
     def attend(self) -> None:
         """Do pending work: operations in sequence, the end of a run, errors."""
-        sessions = tuple(pane.session for pane in self.panes)
-        if isinstance(self.clock, SharedClock) and sessions != self.clock.sessions:
-            plays = self.asked
-            self.pause()  # a network has grown, or a file was opened
-            self.clock = SharedClock(sessions)
-            if plays:
-                self.play_on()
         self.attend_walk()
         self.measured = self._measure() if self.clock.playing else 0.0
         if self.asked and self.until is not None and self.clock.step_index >= self.until:
@@ -286,16 +272,12 @@ class ClockControl:
         with reporting_errors(self):
             if speed is not None:
                 number(speed, "the speed", 0.0, open_low=True)
-            for time in dict.fromkeys([self, *(pane.time for pane in self.panes)]):
-                time._take_speed(speed)
-
-    def _take_speed(self, speed: float | None) -> None:
-        if self.by_operation:
-            pace = math.inf if speed is None else speed * len(self.clock.operations)
-            self._walk_speed = min(pace, SLOW)
-        else:
-            self._speed = speed
-        self._play_on()
+            if self.by_operation:
+                pace = math.inf if speed is None else speed * len(self.clock.operations)
+                self._walk_speed = min(pace, SLOW)
+            else:
+                self._speed = speed
+            self._play_on()
 
     def _play_on(self) -> None:
         """Apply a changed speed to a running playback."""
@@ -348,15 +330,12 @@ class ClockControl:
 
     def set_unit(self, unit: str) -> None:
         """Set the unit of `step`; if it is the operation, playback is also by operation."""
-        lead = self.panes[0]
         with reporting_errors(self):
-            if self.several:
-                for pane in self.panes:
-                    pane.time.set_unit(unit)
-            elif unit == "neuron":
-                check_neurons(lead.session.network.program)
-            else:
-                check_unit(lead.session.timeline, unit)
+            for pane in self.panes:
+                if unit == "neuron":
+                    check_neurons(pane.session.network.program)
+                else:
+                    check_unit(pane.session.timeline, unit)
             before, self.unit = self.by_operation, pick(UNITS, unit, "unit")
             if before != self.by_operation:
                 self._play_on()
@@ -467,7 +446,7 @@ class ClockControl:
         name: str = "",
     ) -> None:
         """Execute a command that moves the clock; call `then` with its result in this thread."""
-        self.panes[0].do(command, then, name=name, time=self)
+        self.panes[0].do(command, then, name=name, moving=True)
 
     # Walks.
 

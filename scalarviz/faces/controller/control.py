@@ -94,7 +94,6 @@ class FaceState:
     work: Work | None  # files being written, or kernels compiled, in the background
     names: tuple[str, ...] = ()  # of several sessions; the rest belongs to one of them
     name: str = ""  # name of that one
-    together: bool = False  # whether commands apply to all of them
 
     @property
     def branch_name(self) -> str:
@@ -193,7 +192,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
     """
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline
     face, picture = controller.face, controller.face.stage
-    time = face.all if face.together else controller.time
+    time = controller.time
     here = here or timeline.here
     others = [pane.session.timeline.here.end.step for pane in time.panes if pane is not controller]
     settings, recipe = settings_now(session), controller.options.recipe
@@ -242,15 +241,13 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         work=stage.work,
         names=face.names,
         name="".join(face.names[picture.chosen : picture.chosen + 1]),
-        together=face.together,
     )
 
 
 def count_of_changes(controller: Controller, way: str) -> int:
-    """Return how often the user can "undo" or "redo"; a change in other panes counts as one."""
+    """Return how often the user can "undo" or "redo"."""
     session = controller.session
-    others = set(controller.face.changed_by(way)) - {controller}
-    return len(changes_of(session, way)) + bool(others)
+    return len(changes_of(session, way))
 
 
 # Actions and values of rows of COMMANDS, and the scales of sliders.

@@ -8,7 +8,6 @@ The actions of keys and their help are derived from the rows of CONTROLS.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -51,24 +50,12 @@ class Controller:
         face: the interface that contains the pane
         stage: the picture of the Show
         recipe: how the Show was created, so that its options can be changed
-        steps: number of steps before the first pause; None: the number of steps in the Show
-        speed: steps per second, 0 for as fast as possible; None: the speed of the Show
 
-    `time` contains the playback commands for this pane only. `last_words` are the messages after
-    `quit`. `own_session` is the
-    session for which the interface was opened. `preset` is the change made by the last preset, or
-    None. `mark` is the same in all panes while one command is applied to all of them; changes with
-    the same mark are undone together.
+    `last_words` are the messages after `quit`. `own_session` is the session for which the interface
+    was opened. `preset` is the change made by the last preset, or None.
     """
 
-    def __init__(
-        self,
-        face: Face,
-        stage: Stage,
-        recipe: Recipe | None = None,
-        steps: int | None = None,
-        speed: float | None = None,
-    ) -> None:
+    def __init__(self, face: Face, stage: Stage, recipe: Recipe | None = None) -> None:
         self.face = face
         self.show: Show = stage.show
         self.own_session = self.show.session
@@ -79,13 +66,11 @@ class Controller:
         self.options = Options(recipe, self.show)
         self.edits = Edits(self.show.session)
         self.preset: Change | None = None
-        self.mark: tuple[float, bool] | None = None
         self.search = stopping.Search()
         self.last_words: list[str] = []
         self._is_left = self._plays_soon = self._resumes = False
         self._engines = [name for name, row in ENGINES.items() if not row.lack()]
         self.warming = Warming()
-        self.time: ClockControl = ClockControl(self, [self], steps, speed)
         self.look_at_kernels()
         stage.travel, stage.end_work = self.travel, self.cancel_search
 
@@ -117,15 +102,15 @@ class Controller:
         self.withdraw()
 
     @property
-    def played_by(self) -> ClockControl:
-        """The playback control: the one for all panes if they are linked, otherwise `time`."""
-        return self.face.all if self.face.together else self.time
+    def time(self) -> ClockControl:
+        """The playback commands, for all panes."""
+        return self.face.time
 
     def play_soon(self) -> None:
         """Play as soon as the kernels are compiled."""
         self._plays_soon, self._resumes = self.warming.held, False
         if not self._plays_soon:
-            self.played_by.play()
+            self.time.play()
 
     def stand_by(self) -> None:
         """Cancel everything that would start or continue automatically."""
@@ -150,7 +135,6 @@ class Controller:
         if self._plays_soon and not self.warming.held:
             self.play_soon()
         self.stage.work = self.search.work or self.warming.compiling.work
-        time.attend()
 
     @computes
     def travel(self, operations: int) -> None:
@@ -237,7 +221,7 @@ class Controller:
         self.show, self.options = show, options
         self.own_session = self.own_session if options.elsewhere else show.session
         self.edits = Edits(show.session)
-        self.time.begin(show.session, show.steps)
+        self.time.begin(show.steps)
         self.warming.take(show.session)
         self.time.set_unit(unit_for(show.session, self.time.unit))
         self.stage.replace(show)
@@ -272,7 +256,7 @@ class Controller:
         kept: bool = False,
         changing: bool = False,
         said: str = "",
-        time: ClockControl | None = None,
+        moving: bool = False,
     ) -> None:
         """Execute a command on the session, then call `then` with its result in this thread.
 
@@ -287,37 +271,29 @@ class Controller:
             changing: whether the command may need other kernels; playback then resumes when they
                 are compiled
             said: description that is shown while the command is slow
-            time: control that reports errors, and whose sessions the command changes; by default
-                the one of this pane
+            moving: whether the command moves the clock, and thus the sessions of all panes
         """
-        time = time or self.time
-        mark = self.mark or self.face.next_mark(several=time.several)
-        moved = [(pane, pane.session) for pane in time.panes]
+        moved = [(pane, pane.session) for pane in (self.face.panes if moving else [self])]
         branches: list[list[Branch]] = []  # of each session, before and after
         plays = changing and (self.session.playing or self._resumes)
         if plays:
             self._resumes = True
-            self.played_by.stop(self.played_by.halt)
+            self.time.stop(self.time.halt)
 
         def note() -> None:
             branches.append([session.current_branch for _, session in moved])
 
         def done() -> Any:
             note()
-            newest = [session.undo_log.last for _, session in moved]
             try:
                 return command()
             finally:
                 note()
-                for (_, session), last in zip(moved, newest, strict=True):
-                    change = session.undo_log.last
-                    if change is not None and change is not last and change.mark[0] == math.inf:
-                        change.mark = mark
 
         def finish(result: Any, error: BaseException | None) -> None:
             if changing:
                 self.look_at_kernels()
-            with reporting_errors(time):
+            with reporting_errors(self.time if moving else self):
                 if error is not None:
                     raise error
                 then(result)
@@ -327,7 +303,7 @@ class Controller:
                 if branching and session is pane.session:
                     pane.tell_branch(before, now)
 
-        self.hand.do(done, finish, name and f"{name} {id(time)}", kept=kept, said=said)
+        self.hand.do(done, finish, name and f"{name} {id(self)}", kept=kept, said=said)
 
     def tell_branch(self, before: Branch, now: Branch) -> None:
         """Report a new branch, with a button to return."""

@@ -251,7 +251,6 @@ CONTROLS = table(
             "learning rate", changes.set_learning_rate, field("rate"), scale=lambda state: RATES
         ),
         # Several sessions.
-        Control("together", give("set_together"), field("together")),
         Control("session", give("choose"), field("name"), names=field("names")),
         # Quantities shown by cubes, and the sample.
         *map(of_look, CUBES),
@@ -264,8 +263,8 @@ CONTROLS = table(
         Control("after", press("next_sample"), enabled=has_samples),
         Control("add up", press("guide.add_up"), enabled=has_samples),
         # Changes.
-        Control("undo", press("reverse", "undo"), enabled=field("undoable")),
-        Control("redo", press("reverse", "redo"), enabled=field("redoable")),
+        Control("undo", press("undo"), enabled=field("undoable")),
+        Control("redo", press("redo"), enabled=field("redoable")),
         Control(
             "branches",
             changes.switch,

@@ -16,7 +16,6 @@ from scalarviz.base.checks import size as count_of
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import guide as tours
-from scalarviz.faces.controller.changes import changes_of, reverse
 from scalarviz.faces.controller.clock_control import ClockControl, reporting_errors
 from scalarviz.faces.controller.control import Control, FaceState, state_of
 from scalarviz.faces.controller.controller import CommandQueue, Controller
@@ -46,8 +45,7 @@ class Face:
 
     Attributes:
         panes: a controller for each session
-        all: playback control of all panes, for the clock of a single session or a shared clock
-        together: whether commands for playback, learning rates and samples apply to all sessions
+        time: playback control of all panes, for the clock of a single session or a shared clock
         jumps: number of jumps in time so far; pages use it to detect a jump
 
     The window or page sets some functions. `start_editing` opens the field of a control, given its
@@ -71,15 +69,12 @@ class Face:
         self.copy_text: Callable[[str], None] = nothing
         self.ask_color: Callable[[FloatArray, Callable[[FloatArray], None]], None] | None = None
         self.hand = CommandQueue()
-        self.together = len(stage.panes) > 1
-        self.jumps = self._commands = 0
+        self.jumps = 0
         known = recipes or [None] * len(stage.panes)
-        given = (None, None) if self.together else (steps, speed)
         self.panes = [
-            Controller(self, each, recipe, *given)
-            for each, recipe in zip(stage.panes, known, strict=True)
+            Controller(self, each, recipe) for each, recipe in zip(stage.panes, known, strict=True)
         ]
-        self.all = ClockControl(self, self.panes, steps, speed) if self.together else self.lead.time
+        self.time = ClockControl(self, self.panes, steps, speed)
         stage.still = self.still
         stage.common.keys = help_rows(self.state)
 
@@ -99,33 +94,23 @@ class Face:
         """The controller of the selected session."""
         return self.panes[self.stage.chosen]
 
-    @property
-    def time(self) -> ClockControl:
-        """The playback control that commands use: for all linked sessions, or the selected one."""
-        return self.all if self.together else self.lead.time
-
     def choose(self, name: str) -> None:
         """Select a session by name."""
         self.stage.chosen = pick({each: i for i, each in enumerate(self.names)}, name, "session")
 
-    def set_together(self, on: bool) -> None:
-        """Set whether commands apply to all sessions, or only to the selected one."""
-        self.all.pause()
-        self.together = self.stage.together = on
-
     @property
     def is_playing(self) -> bool:
         """Whether at least one session is playing."""
-        return self.all.is_playing
+        return self.time.is_playing
 
     @property
     def flat_out(self) -> bool:
         """Whether a session plays as fast as it can be computed, so that drawing slows it down."""
-        return self.all.flat_out or any(pane.time.flat_out for pane in self.panes)
+        return self.time.flat_out
 
     def still(self) -> Any:
         """Return a context in which a shared clock is paused, so that one moment can be drawn."""
-        clock = self.all.clock
+        clock = self.time.clock
         return clock.still(AT_ONCE) if isinstance(clock, SharedClock) else nullcontext(True)
 
     # Actions.
@@ -140,24 +125,12 @@ class Face:
         """
         self.time.end_film()
         act: Callable[..., object] = setter or row.set
-        acts_on = row.row.acts_on
-        if acts_on == "each":
-            self.change(lambda pane: act(pane, value))
-        else:
-            act({"one": self.lead, "time": self.time, "all": self}[acts_on], value)
+        act({"one": self.lead, "time": self.time, "all": self}[row.row.acts_on], value)
 
-    def change(self, act: Callable[[Controller], object]) -> None:
-        """Apply a change to the selected session, or to all linked sessions as one undo step."""
-        mark = self.next_mark()
-        for pane in self.panes if self.together else [self.lead]:
-            pane.mark = mark
-            act(pane)
-            pane.mark = None
-
-    def next_mark(self, *, several: bool = True) -> tuple[float, bool]:
-        """Return a new mark for the changes of a command, and whether several panes share it."""
-        self._commands += 1
-        return self._commands, several and self.together
+    def next_sample(self, direction: int = 1) -> None:
+        """Show the sample that is `direction` positions after the shown one, in all panes."""
+        for pane in self.panes:
+            pane.next_sample(direction)
 
     def press(self, key: str, shift: bool = False) -> bool:
         """Execute the command of a key; return False if the key has no command."""
@@ -171,7 +144,7 @@ class Face:
 
     def click(self, x: float, y: float) -> None:
         """Pin the cube at a position, or press the button there."""
-        if self.all.waits():
+        if self.time.waits():
             return
         self.time.finish()
         with reporting_errors(self):
@@ -180,37 +153,16 @@ class Face:
             pane.guide.interrupt()
             pane.look_at_kernels()
 
-    def reverse(self, way: str) -> None:
-        """Apply "undo" or "redo" to all sessions that the same command changed."""
-        for pane in self.changed_by(way):
-            reverse(pane, way)
-
-    def changed_by(self, way: str) -> list[Controller]:
-        """Return the panes that "undo" or "redo" changes.
-
-        These are the panes that were changed together by the command to undo or redo. This is the
-        last command that changed the selected session or several sessions.
-        """
-        logs = [(pane, changes_of(pane.session, way)) for pane in self.panes]
-        marks = {
-            pane: log[-1].mark
-            for pane, log in logs
-            if log and (pane is self.lead or log[-1].mark[1])
-        }
-        which = max if way == "undo" else min
-        return [pane for pane, mark in marks.items() if mark == which(marks.values())]
-
     def attend(self) -> None:
         """Do pending work of all panes: report results and errors, and continue guided playback."""
         self.hand.attend()
         for pane in self.panes:
             pane.attend()
-        if self.several:
-            self.all.attend()
+        self.time.attend()
 
     def drawing(self, work: Callable[[], None]) -> None:
         """Call `work`, such as drawing, while the slow python engine is paused."""
-        self.all.undisturbed(work)
+        self.time.undisturbed(work)
 
     @property
     def state(self) -> FaceState:
@@ -232,14 +184,12 @@ class Face:
 
     def quit(self) -> None:
         """Stop everything except the files that the user wants to keep writing."""
-        if self.several:
-            self.all.stop(partial(self.all.clock.pause, 0.0))
         for pane in self.panes:
             pane.quit()
 
     def rest(self) -> None:
         """Wait until everything has stopped and the commands marked as kept are done."""
-        self.all.stop(self.all.clock.pause)
+        self.time.stop(self.time.clock.pause)
         for pane in self.panes:
             pane.rest()
 
@@ -331,7 +281,7 @@ class Opening:
     def attend(self) -> None:
         """Do pending work; called several times per second after the first picture."""
         face = self.face
-        if face.all.held or not (self._tours or self._plays):
+        if face.time.held or not (self._tours or self._plays):
             return
         tours, plays = self._tours, self._plays
         self._tours = self._plays = False

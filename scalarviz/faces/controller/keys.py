@@ -32,7 +32,7 @@ def command_of(state: FaceState, key: str, shift: bool) -> tuple[Control, Any] |
 
 def controls_for(state: FaceState) -> list[Control]:
     """Return the controls that are available for a state, such as those for several sessions."""
-    found = [each for each in CONTROLS.values() if state.names or not each.row.several]
+    found = [each for each in CONTROLS.values() if state.names or each.name != "session"]
     return [each for each in found if not (state.recorded and each.name in OF_TRAININGS)]
 
 

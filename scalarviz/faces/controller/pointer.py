@@ -89,7 +89,7 @@ class Pointer:
             drag(self.controller, self._handle, self._start[1] - y)
         elif self._moved:
             self.leave()
-            for each in stage.moved:
+            for each in stage.panes:
                 act = each.eyes.orbit if self._button == LEFT else each.eyes.move
                 act(x - self._last[0], y - self._last[1])
             self._last = x, y

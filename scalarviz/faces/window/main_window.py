@@ -293,7 +293,7 @@ class MainWindow(QMainWindow):
             if self.opening is not None and self.view.drawn:
                 self.opening.attend()
             self.face.attend()
-            if self.keep.due and not self.face.all.held:
+            if self.keep.due and not self.face.time.held:
                 self.face.lead.do(partial(self.keep.now, self.face.lead.own_session), name="keep")
             self.face.drawing(self._refresh)
         finally:

@@ -237,17 +237,16 @@ def what_at(places: Sequence[tuple[Box, Found]], x: float, y: float) -> Found | 
     return next((what for box, what in places if box.has(x, y)), None)
 
 
-# Panes: the boxes of a picture of several networks, and of the table below them.
+# Panes: the boxes of a picture of several networks.
 
 PANE_SHAPE = 1.5  # best aspect ratio of a pane
-TABLE_ROW, LOW_TABLE_ROW = 19.0, 17.0  # height of a row of the table, and in a low picture
-TABLE_PAD = 8.0  # pixels above and below the table
-LEAST_BAND = 92.0  # height of the band with the loss curves beside the table
-LEGEND_LINE = 40.0  # height of the line with caption and legend
-MOST_BAND = 0.45  # maximum fraction of the height for line and band
+BAND, LEGEND_BAND = 96.0, 64.0  # height below the panes, with the loss curves and without
+LEGEND_WIDE, LEAST_CHART = (
+    440.0,
+    160.0,
+)  # width of the legend, and minimum width of curves beside it
+CHART_PAD = 12.0  # pixels around a chart in place of missing panes, and left of one in the band
 PARTLY = 0.9  # maximum cost of an incomplete last row
-CURVES = 0.38  # fraction of the width for the chart, if it leaves LEAST_TABLE for the table
-LEAST_TABLE = 380.0
 LARGE_CHART = 0.62  # fraction of the height of the panes for a large chart
 
 
@@ -258,10 +257,8 @@ class Panes:
     Attributes:
         whole: the whole picture
         panes: the pane of each network, row by row
-        line: the line with caption and legend
-        table: the table with one row per network
-        chart: the chart of the loss curves; a large one is below all panes
-        row: height of a row of the table
+        band: the rest, with caption, loss curves and legend
+        chart: the chart of the loss curves; a large one is above the band
         scale: size of letters and margins, relative to a picture of 1280 x 800
 
     Parts that do not fit have zero height.
@@ -269,36 +266,24 @@ class Panes:
 
     whole: Box
     panes: tuple[Box, ...]
-    line: Box
-    table: Box
+    band: Box
     chart: Box
-    row: float
     scale: float
 
     @property
     def division(self) -> Division:
-        """The picture as a Division: stage is the area of all panes, head is the caption line."""
-        high = self.line.y if self.line.height else self.table.y
+        """The picture as a Division: stage is the area of all panes, head is the band."""
+        high = self.band.y
         scene = Box(0.0, 0.0, self.whole.width, high)
         none = Box(0.0, high, self.whole.width, 0.0)
         at_end = Box(scene.right, 0.0, 0.0, high)
         inner = scene.inside(min(MARGIN * self.scale, scene.width / 8.0, high / 8.0))
-        band = Box(0.0, self.table.y, self.whole.width, self.table.height)  # table and chart
-        parts = (self.whole, self.line, scene, at_end, at_end, inner, none, band)
+        parts = (self.whole, self.band, scene, at_end, at_end, inner, none, self.band)
         return Division(*parts, self.scale)
 
     def at(self, x: float, y: float) -> int | None:
         """Return the index of the pane at a pixel, or None."""
         return next((i for i, box in enumerate(self.panes) if box.has(x, y)), None)
-
-    def row_at(self, x: float, y: float) -> int | None:
-        """Return the index of the network whose table row is at a pixel, or None."""
-        count = len(self.panes)
-        top = self.table.y + 0.5 * (self.table.height - (count + 1) * self.row) + self.row
-        if not self.table.height or not self.table.x <= x < self.table.right or y < top:
-            return None
-        number = int((y - top) // self.row)
-        return number if number < count else None
 
     @staticmethod
     def of(count: int, width: float, height: float, *, large: bool = False) -> Panes:
@@ -309,33 +294,23 @@ class Panes:
             large: whether the chart is large; default False
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT))
-        row = (LOW_TABLE_ROW if height < LOW else TABLE_ROW) * scale
-        band = max((count + 1) * row + TABLE_PAD * scale, LEAST_BAND * scale)
-        line = LEGEND_LINE * scale
-        if count == 1 or height < SHALLOW or band > MOST_BAND * height:
-            band = line = 0.0
-        elif line + band > MOST_BAND * height:
-            line = 0.0
-        high = max(1.0, height - line - band)
+        pad, wide = CHART_PAD * scale, width - (LEGEND_WIDE + CHART_PAD) * scale
+        band = LEGEND_BAND * scale if count > 1 and height >= SHALLOW else 0.0
+        is_partly = panes_of(count, width, max(1.0, height - band))[-1].right < width
+        is_beside = band > 0.0 and wide >= LEAST_CHART * scale and not (is_partly or large)
+        high = max(1.0, height - (BAND * scale if is_beside else band))
         part = LARGE_CHART * high * large
-        panes = panes_of(count, width, max(1.0, high - part))
-        chart = CURVES * width if (1.0 - CURVES) * width >= LEAST_TABLE * scale else 0.0
-        beside = Box(width - chart, high + line, chart, band)
-        if panes[-1].right < width:  # in place of the missing panes of the last row
-            end, chart = panes[-1], 0.0
-            pad = TABLE_PAD * scale
-            beside = Box(end.right, end.y + pad, width - end.right, end.height - 2.0 * pad)
-        if large:
-            beside = Box(MARGIN * scale, high - part, width - 2.0 * MARGIN * scale, part)
-        return Panes(
-            Box(0.0, 0.0, width, height),
-            panes,
-            Box(0.0, high, width, line),
-            Box(0.0, high + line, width - chart, band),
-            beside,
-            row,
-            scale,
+        panes = panes_of(count, width, high - part)
+        chart = (
+            Box(pad, high + 0.5 * pad, wide, height - high - 0.5 * pad) if is_beside else NOWHERE
         )
+        if large:
+            chart = Box(MARGIN * scale, high - part, width - 2.0 * MARGIN * scale, part)
+        elif is_partly:  # in place of the missing panes of the last row
+            end = panes[-1]
+            chart = Box(end.right, end.y, width - end.right, end.height).inside(pad)
+        whole, rest = Box(0.0, 0.0, width, height), Box(0.0, high, width, height - high)
+        return Panes(whole, panes, rest, chart, scale)
 
 
 def panes_of(count: int, width: float, height: float) -> tuple[Box, ...]:

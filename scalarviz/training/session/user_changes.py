@@ -13,7 +13,6 @@ The rules of undo:
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -56,8 +55,6 @@ class Change:
         waiting: earlier actions that were waiting for the next step at that time
         name: for the renaming of a branch, the branch and its other name
         dropped: number of permanently undone actions at the time of the change
-        mark: number of the command that made the change (infinite if no command did), and whether
-            the command changed several sessions
     """
 
     before: BranchMoment
@@ -66,7 +63,6 @@ class Change:
     waiting: list[Action] = field(default_factory=list)
     name: tuple[Branch, str] | None = None
     dropped: int = 0
-    mark: tuple[float, bool] = (math.inf, False)
 
     def swap_names(self) -> None:
         """If the change renamed a branch, exchange its current and its other name."""

@@ -30,7 +30,7 @@ from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import patient
 from tests.sessions import inverting, session_on
 
-ALONE = [each for each in CONTROLS.values() if not each.row.several]
+ALONE = [each for each in CONTROLS.values() if each.name != "session"]
 TICKS = [each for each in ALONE if each.row.kind == "tick"]
 
 
@@ -338,7 +338,7 @@ EACH = [(make, what) for make in SESSIONS for what in ("", "weight", "input", "o
 )
 def test_no_control_speaks_of_code(make: Callable[[], sv.Session], what: str, opened: Open) -> None:
     for control in CONTROLS.values():
-        if control.row.window or control.row.several:
+        if control.row.window or control.name == "session":
             continue
         controller = opened(make())
         pin(controller, what)

@@ -95,21 +95,17 @@ async def test_several_sessions_have_a_page_each_on_one_clock() -> None:
     for page in (0, 1):
         views.ask(page, "open")
     await until(lambda: len(views.states) == 2)
-    (tick,) = [each for each in views.states[0]["offers"] if each["name"] == "together"]
-    assert (tick["label"], tick["text"]) == ("", "Together")
     views.ask(0, "advance", count=2, unit="step")
     await until(lambda: [views.states[page]["step"] for page in (0, 1)] == [2, 2])
+    rate = sessions[0].learning_rate
     views.ask(1, "learning rate", rate=0.25)
-    await until(lambda: [each.learning_rate for each in sessions] == [0.25, 0.25])
-    views.ask(0, "undo")
-    await until(lambda: 0.25 not in [each.learning_rate for each in sessions])
+    await until(lambda: [each.learning_rate for each in sessions] == [rate, 0.25])
+    views.ask(1, "undo")
+    await until(lambda: [each.learning_rate for each in sessions] == [rate, rate])
     views.ask(1, "seek", step=1, operation=3)
     await until(lambda: [each.clock.place for each in sessions] == [(1, 3), (1, 3)])
-    views.ask(1, "together", value=False)
-    views.ask(1, "advance", count=1, unit="operation")
-    await until(lambda: [each.clock.place for each in sessions] == [(1, 3), (1, 4)])
     views.ask(1, "reset")
-    await until(lambda: [each.step_index for each in sessions] == [1, 0])
+    await until(lambda: [each.step_index for each in sessions] == [0, 0])
     assert not views.refusals
     view.close()
 
@@ -147,7 +143,7 @@ async def test_a_message_for_no_page_changes_nothing(page: object) -> None:
 async def test_closing_one_leaves_the_others() -> None:
     session = inverting()
     first, second = watch(session), watch(session)
-    second.face.all.play()
+    second.face.time.play()
     first.close()
     first.close()  # once more does nothing
     assert first.closed and session.playing
@@ -165,7 +161,7 @@ async def test_while_kernels_are_compiled_the_network_is_shown(
 
     session = inverting("cpu")
     view = watch(session)
-    assert view.face.all.held and view.bundle()["image/png"]
+    assert view.face.time.held and view.bundle()["image/png"]
     view.close()
     assert session.step_index == 0 and session.engine == "cpu"
 
@@ -286,7 +282,7 @@ async def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
     first, beside = watch(inverting()), watch(inverting())
     in_cell(monkeypatch, "cell b", 2)
     other = watch(inverting())
-    first.face.all.play()
+    first.face.time.play()
     in_cell(monkeypatch, "cell a", 3)
     again = watch(inverting())
     assert [each.closed for each in (first, beside, other, again)] == [True, True, False, False]
@@ -302,7 +298,7 @@ async def test_a_cell_that_runs_again_goes_on_with_a_training_that_plays(
     session = inverting()
     in_cell(monkeypatch, "cell a", 1)
     first = watch(session)
-    first.face.all.play()
+    first.face.time.play()
     in_cell(monkeypatch, "cell a", 2)
     again = watch(session)
     assert first.closed and session.playing

@@ -202,12 +202,12 @@ async def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
     live = sv.watch(session)
     await asyncio.sleep(0.1)
     assert not session.playing
-    assert live.face.all.speed == page_view.SPEED
-    assert live.face.all.until is None
+    assert live.face.time.speed == page_view.SPEED
+    assert live.face.time.until is None
     live.close()
     chosen = sv.watch(session, steps=7, speed=0)
-    assert chosen.face.all.speed is None
-    assert chosen.face.all.until == 7
+    assert chosen.face.time.speed is None
+    assert chosen.face.time.until == 7
     chosen.close()
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QCheckBox
 
 from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.scene.canvas.palette import THEMES
@@ -43,10 +42,10 @@ def pixels(bench: Bench) -> np.ndarray:
     return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).astype(int)
 
 
-def case_every_session_is_drawn_in_its_pane_with_a_table_below() -> None:
+def case_every_session_is_drawn_in_its_pane_with_its_curve() -> None:
     with opened() as bench:
         seen, panes = pixels(bench), bench.face.stage._boxes
-        for box in (*panes.panes, panes.table, panes.chart):
+        for box in (*panes.panes, panes.chart):
             rows = slice(int(box.y) + 30, int(box.bottom) - 2)
             part = seen[rows, int(box.x) + 2 : int(box.right) - 2]
             assert len(np.unique(part.reshape(-1, 3), axis=0)) > 20, box
@@ -55,21 +54,16 @@ def case_every_session_is_drawn_in_its_pane_with_a_table_below() -> None:
         assert panes == Panes.of(3, 1000, high) and high == 700 - bench.bar.height()
 
 
-def case_a_click_chooses_and_the_tick_lets_one_go_alone() -> None:
+def case_a_click_and_a_key_choose_and_arrows_move_all() -> None:
     with opened() as bench:
         box, stage = bench.face.stage._boxes.panes[1], bench.face.stage
         bench.click(bench.picture, box.x + 12.0, box.bottom - 12.0)
         assert stage.chosen == 1
-        tick = bench.made["together"]
-        assert isinstance(tick, QCheckBox) and tick.isVisible() and tick.isChecked()
-        bench.click(tick, 8, tick.height() // 2)
-        assert not bench.face.together and not tick.isChecked()
         bench.press(*[Key.Key_Right] * 3)
-        assert steps(bench) == [0, 3, 0]
-        bench.press("x", Key.Key_Right)
-        assert stage.chosen == 2 and steps(bench) == [0, 3, 1]
-        bench.press("j", *[Key.Key_Right] * 3)
         assert steps(bench) == [3, 3, 3]
+        bench.press("x")
+        assert stage.chosen == 2
+        bench.settle()
         accent = np.array([int(THEMES["dark"].accent[i : i + 2], 16) for i in (1, 3, 5)])
         box = stage._boxes.panes[2]
         assert np.abs(pixels(bench)[int(box.y) + 40, int(box.x) + 1] - accent).max() <= 12

@@ -16,16 +16,15 @@ from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.compared_picture import ComparedPicture
 from scalarviz.scene.frame_data import (
-    Compared,
     Curve,
     FrameData,
-    Pane,
     PictureWords,
 )
 from scalarviz.scene.layout.camera import CAMERAS, LAG, STEEPEST, Camera
 from scalarviz.scene.layout.division import UPRIGHT, Box, Division, Panes, Projection
 from scalarviz.scene.layout.points import reach_of
 from scalarviz.scene.layout.trays import trays_layout
+from scalarviz.scene.overlay import OnTop
 from scalarviz.stage.camera_control import CameraController
 from scalarviz.stage.render import along_path
 from scalarviz.stage.show import Several
@@ -363,9 +362,6 @@ PANE_SIZES = [
     (500, 900),
 ]
 COUNTS = range(2, 7)
-HEADS = ["step", "loss", "accuracy", "weights", "time per step"]
-RANKS = [1, 0, 2, 3, 4]
-CELLS = ["12,345,678 + 12", "0.00123", "12,345 of 60,000", "1,234,567", "12.3 ms"]
 
 
 def losses(count: int) -> Curve:
@@ -377,19 +373,19 @@ def pane() -> FrameData:
     return stage_of(trained("rgb"), (1280, 800)).frame_data()
 
 
-def compared(
-    count: int, name: str = "784-128-10, branch", title: str = "", **more: Any
-) -> Compared:
+def surroundings(count: int, title: str = "", **more: Any) -> FrameData:
     colors = ("#00cba5", "#a855b5", "#f6ea45", "#cf3f35", "#bd9cff", "#e8f0ff")
-    rows = [(Pane(1.0, f"{name} {i}", color), CELLS) for i, color in enumerate(colors[:count])]
     several = [(color, losses(100 + 20 * i)) for i, color in enumerate(colors[:count])]
     curve = Curve(at=200.0, end=200.0, several=several)
-    shown = replace(pane(), curve=curve, words=PictureWords(title), **more)
-    return Compared([*zip(HEADS, RANKS, strict=True)], rows, shown, 1)
+    return replace(pane(), curve=curve, words=PictureWords(title), **more)
 
 
-def with_curve(shown: Compared, **more: Any) -> Compared:
-    return replace(shown, seen=replace(shown.seen, curve=replace(shown.seen.curve, **more)))
+def with_curve(shown: FrameData, **more: Any) -> FrameData:
+    return replace(shown, curve=replace(shown.curve, **more))
+
+
+def flat(picture: ComparedPicture, parts: Panes, shown: FrameData, theme: str = "dark") -> OnTop:
+    return picture.flat(parts, shown, 1, THEMES[theme], 1.0)[1]
 
 
 class Texts(OneByOne):
@@ -427,12 +423,12 @@ def canvases(monkeypatch: pytest.MonkeyPatch) -> list[Texts]:
 
 @pytest.mark.parametrize("size", PANE_SIZES)
 @pytest.mark.parametrize("count", COUNTS)
-def test_panes_fill_the_picture_above_the_table_and_meet_nothing(
+def test_panes_fill_the_picture_above_the_curves_and_meet_nothing(
     size: tuple[int, int], count: int
 ) -> None:
     parts = Panes.of(count, *size)
     assert len(parts.panes) == count
-    boxes = [*parts.panes, parts.line, parts.table, parts.chart]
+    boxes = [*parts.panes, parts.chart]
     boxes = [box for box in boxes if box.width and box.height]
     for i, box in enumerate(boxes):
         assert box.x >= 0.0 and box.right <= size[0] and box.y >= 0.0
@@ -440,11 +436,11 @@ def test_panes_fill_the_picture_above_the_table_and_meet_nothing(
         assert not any(box.meets(other) for other in boxes[:i])
     sizes = {(box.width, box.height) for box in parts.panes}
     assert max(w for w, _ in sizes) - min(w for w, _ in sizes) <= 1.0
-    assert parts.table.height >= (count + 1) * parts.row
-    assert sum(box.height for box in (parts.line, parts.table)) <= 0.46 * size[1]
+    assert parts.band.y == max(box.bottom for box in parts.panes)
+    assert 60.0 <= round(parts.band.height / parts.scale, 6) <= 96.0
     for i, box in enumerate(parts.panes):
         assert parts.at(box.x + 1.0, box.bottom - 1.0) == i
-    assert parts.at(1.0, parts.table.bottom - 1.0) is None
+    assert parts.at(1.0, parts.band.bottom - 1.0) is None
 
 
 @pytest.mark.parametrize(
@@ -454,14 +450,14 @@ def test_a_tiny_picture_and_one_of_one_network_have_panes_only(
     count: int, size: tuple[int, int]
 ) -> None:
     parts = Panes.of(count, *size)
-    assert parts.line.height == parts.table.height == parts.chart.height == 0.0
+    assert parts.band.height == parts.chart.height == 0.0
     assert sum(box.width * box.height for box in parts.panes) == size[0] * size[1]
 
 
 def test_the_curves_stand_in_the_place_of_the_pane_that_a_row_lacks() -> None:
     parts = Panes.of(5, 1280, 800)
-    assert parts.chart.x >= parts.panes[-1].right and parts.chart.bottom <= parts.line.y
-    assert parts.chart.height > 200.0 and parts.table.width == 1280.0
+    assert parts.chart.x >= parts.panes[-1].right and parts.chart.bottom <= parts.band.y
+    assert parts.chart.height > 200.0 and parts.band.height < Panes.of(4, 1280, 800).band.height
 
 
 @pytest.mark.parametrize("size", [(640, 420), (266, 160), (430, 300), (160, 400), (30, 20)])
@@ -486,7 +482,7 @@ def test_all_that_is_written_around_the_panes_is_large_enough_and_covers_nothing
     size: tuple[int, int], count: int, theme: str, title: str, canvases: list[Texts]
 ) -> None:
     parts = Panes.of(count, *size)
-    ComparedPicture().flat(parts, compared(count, title=title), THEMES[theme], 1.0)
+    flat(ComparedPicture(), parts, surroundings(count, title), theme)
     (drawn,) = canvases
     for i, (box, letters, words) in enumerate(drawn.written):
         assert letters >= 12.0 * parts.scale - 1e-9, words
@@ -494,41 +490,29 @@ def test_all_that_is_written_around_the_panes_is_large_enough_and_covers_nothing
         for other, _, others in drawn.written[:i]:
             assert not box.meets(other), (words, others)
         if words.startswith("Neuron 3"):
-            assert parts.line.y <= box.y and box.bottom <= parts.line.bottom
+            assert parts.band.y <= box.y and box.bottom <= parts.band.bottom
     written = [words for _, _, words in drawn.written]
-    assert "step" in written and "loss" in written
-    assert sum(words in ("0.00123",) for words in written) == count
-
-
-def test_columns_that_have_no_room_are_left_out_by_their_ranks() -> None:
-    shown = ComparedPicture()
-    shown.flat(Panes.of(2, 500, 500), compared(2), THEMES["dark"], 1.0)
-    assert "step" in shown.words and "time per step" not in shown.words
-    turned = compared(2)
-    turned = replace(turned, heads=[(words, 9 - rank) for words, rank in turned.heads])
-    shown.flat(Panes.of(2, 500, 500), turned, THEMES["dark"], 1.0)
-    assert "step" not in shown.words and "time per step" in shown.words
-    shown.flat(Panes.of(2, 1280, 800), compared(2), THEMES["dark"], 1.0)
-    assert {*HEADS, *CELLS} <= set(shown.words)
+    assert ("loss" in written and "step 200" in written) == (parts.chart.width > 0.0)
 
 
 def test_the_chart_has_a_line_for_each_network_and_says_the_losses_under_the_mouse() -> None:
     shown, parts = ComparedPicture(), Panes.of(2, 1280, 800)
-    chart = shown.flat(parts, compared(2), THEMES["dark"], 1.0)[1].chart
+    chart = flat(shown, parts, surroundings(2)).chart
     assert chart is not None and chart.last == 200.0
     assert parts.chart.has(chart.plot.x, chart.plot.y)
     assert chart.step_at(chart.plot.x + 0.5 * chart.plot.width) == 100
     assert {"loss", "step 200"} <= {*shown.words}
-    curves = compared(2).seen.curve.several
+    curves = surroundings(2).curve.several
     several = [(color, replace(curve, reads=0.125)) for color, curve in curves]
-    shown.flat(parts, with_curve(compared(2), pointed=50, several=several), THEMES["dark"], 1.0)
+    flat(shown, parts, with_curve(surroundings(2), pointed=50, several=several))
     assert shown.words.count(".125") == 2 and "step 50" in shown.words
 
 
 def test_why_a_session_stopped_ends_within_the_chart(canvases: list[Texts]) -> None:
     parts, marks = Panes.of(2, 800, 500), [(50, "net 1: " + "grad norm rises 12x, " * 9)]
-    shown = with_curve(compared(2, "net"), pointed=50, marks=marks)
-    chart = ComparedPicture().flat(parts, shown, THEMES["dark"], 1.0)[1].chart
+    chart = flat(
+        ComparedPicture(), parts, with_curve(surroundings(2), pointed=50, marks=marks)
+    ).chart
     (box,) = [box for box, _, words in canvases[0].written if words.startswith("net 1: ")]
     assert box.right <= parts.chart.right
     assert chart is not None and canvases[0].clips
@@ -538,17 +522,17 @@ def test_why_a_session_stopped_ends_within_the_chart(canvases: list[Texts]) -> N
 
 def test_the_mouse_on_the_legend_of_several_opens_the_key_to_the_marks() -> None:
     shown, parts = ComparedPicture(), Panes.of(2, 800, 500)
-    legend = shown.flat(parts, compared(2), THEMES["dark"], 1.0)[1].legend
-    assert legend is not None and legend.y == parts.line.y
+    legend = flat(shown, parts, surroundings(2)).legend
+    assert legend is not None and legend.y == parts.band.y
     assert text("legend.plus") in shown.words and text("marks.title") not in shown.words
-    shown.flat(parts, compared(2, marks=True), THEMES["dark"], 1.0)
+    flat(shown, parts, surroundings(2, marks=True))
     assert text("marks.title") in shown.words
 
 
 def test_a_message_has_a_button_and_help_lies_over_everything() -> None:
     shown = ComparedPicture()
     more = {"chips": [("said", "undo")], "offers": ["go on"], "help": [("Space", "play")]}
-    _, on_top = shown.flat(Panes.of(2, 1280, 800), compared(2, **more), THEMES["dark"], 1.0)
+    on_top = flat(shown, Panes.of(2, 1280, 800), surroundings(2, **more))
     boxes = {name: box for box, name in on_top.buttons}
     assert set(boxes) == {"undo", "go on"} and not boxes["undo"].meets(boxes["go on"])
     assert {"said", "undo", "go on", "Space", "play"} <= set(shown.words)
