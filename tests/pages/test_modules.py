@@ -1,6 +1,6 @@
 """Modules of the page that need no browser, run by Node.
 
-The tour, what moves, guessing, options.
+The tour, what moves, options.
 """
 
 from __future__ import annotations
