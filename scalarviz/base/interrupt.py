@@ -18,71 +18,26 @@ from contextlib import suppress
 from functools import wraps
 from importlib import import_module
 from time import monotonic
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self, TypeVar, cast, final
 
 from scalarviz.base.processes import end_all
 
 INTERRUPTED = 130  # exit status after Ctrl-C
 
-# Functions not interrupted by Ctrl-C, such as those that acquire and release a lock. Python raises
-# KeyboardInterrupt between instructions of the main thread, even before the first instruction of an
-# `__exit__`, which then does nothing at all.
+# Ctrl-C waits while a session changes, and is delivered between two portions of the work.
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _plain: Any = import_module("_signal")  # as `signal`, ten times faster
-_codes: set[CodeType] = set()
-_open: set[CodeType] = set()
 _main = threading.main_thread().ident  # in a fork, the thread that forked
-
-
-def whole(function: Function) -> Function:
-    """Decorator: while `ctrl_c` delays signals, they wait until the function has returned."""
-    _codes.add(function.__code__)
-    return function
-
-
-def uncut(function: Function) -> Function:
-    """Decorator: Ctrl-C waits until the decorated function has returned."""
-
-    @whole
-    @wraps(function)
-    def call(*args: Any, **named: Any) -> Any:
-        ctrl_c.begin()
-        try:
-            return function(*args, **named)
-        except KeyboardInterrupt:
-            ctrl_c.waits = False  # one error is enough
-            raise
-        finally:
-            ctrl_c.end()
-            ctrl_c.deliver()
-
-    return cast("Function", call)
-
-
-def cuttable(function: Function) -> Function:
-    """Decorator: Ctrl-C may interrupt this function, even when an `uncut` function calls it."""
-    _open.add(function.__code__)
-    return function
-
-
-def wholes_in(frame: FrameType | None) -> int:
-    """Return the number of `whole` functions on the call stack of a frame.
-
-    Each `cuttable` function on the stack reduces the number by one.
-    """
-    count = 0
-    while frame is not None:
-        count += (frame.f_code in _codes) - (frame.f_code in _open)
-        frame = frame.f_back
-    return count
 
 
 @final
 class HeldCtrlC:
-    """Delays Ctrl-C in the main thread, which receives all signals; no-op in other threads.
+    """Delays Ctrl-C between `begin` and `end` in the main thread; no-op in other threads.
+
+    A second signal is delivered at once: it ends code of users that takes long.
 
     Attributes:
         waits: whether a received signal has not been delivered yet
@@ -90,56 +45,79 @@ class HeldCtrlC:
 
     def __init__(self) -> None:
         self.waits = False
-        self._before: list[Any] = []  # the handler found by each `begin`
+        self._depth = 0
+        self._before: Any = None  # the handler found by the outermost `begin`
 
     def begin(self) -> None:
-        """Delay signals during `whole` functions from now on; called inside a `whole` function."""
+        """Delay signals until `end`; calls can be nested."""
         if threading.get_ident() == _main:
-            before = _plain.getsignal(signal.SIGINT)
-            if callable(before) and before != self._hear:
-                _plain.signal(signal.SIGINT, self._hear)
-            self._before.append(before)  # only now: an earlier signal has raised its error
+            self._depth += 1
+            if self._depth == 1:
+                before = _plain.getsignal(signal.SIGINT)
+                if before != self._hear:  # as in a child that was forked during a delay
+                    self._before = before
+                if callable(before):
+                    _plain.signal(signal.SIGINT, self._hear)
 
     def end(self) -> None:
-        """End the delay started by `begin`."""
+        """End the delay started by `begin`; the outermost one delivers a waiting signal."""
         if threading.get_ident() == _main:
-            before = self._before.pop()
-            if before != self._hear == _plain.getsignal(signal.SIGINT):
-                _plain.signal(signal.SIGINT, before)
+            self._depth -= 1
+            if not self._depth:
+                if _plain.getsignal(signal.SIGINT) == self._hear:
+                    _plain.signal(signal.SIGINT, self._before)
+                self.deliver()
 
     def deliver(self) -> None:
-        """Deliver a waiting signal if at most one `whole` function is running.
-
-        To be called by that function when its data is consistent.
-        """
-        is_mine = self.waits and threading.get_ident() == _main
-        if is_mine and wholes_in(sys._getframe()) <= 1:
+        """Deliver a waiting signal; called between two portions, when all data is consistent."""
+        if self.waits and threading.get_ident() == _main:
             self.waits = False
-            handler = _plain.getsignal(signal.SIGINT)
-            if callable(handler):
-                handler(signal.SIGINT, None)
+            if callable(self._before):
+                self._before(signal.SIGINT, None)
 
     def delays(self, frame: FrameType | None) -> bool:
-        """Return whether a signal received in a frame must wait; if so, note that it waits."""
-        is_delayed = wholes_in(frame) > 0
+        """Return whether a received signal must wait; a delivered one has no frame."""
+        is_delayed = frame is not None and self._depth > 0
         self.waits |= is_delayed
         return is_delayed
 
+    def forget(self) -> None:
+        """End all delays, in a child that was forked during one."""
+        self._depth, self.waits = 0, False
+
     def _hear(self, number: int, frame: FrameType | None) -> None:
-        if not self.delays(frame):
-            next(each for each in reversed(self._before) if each != self._hear)(number, frame)
+        if self._depth and not self.waits:
+            self.waits = True
+            return
+        self.deliver()
+        self._before(number, None)
 
 
 ctrl_c = HeldCtrlC()
 
 
-def _set_main() -> None:
+def uncut(function: Function) -> Function:
+    """Decorator: Ctrl-C waits until the decorated function has returned."""
+
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        ctrl_c.begin()
+        try:
+            return function(*args, **named)
+        finally:
+            ctrl_c.end()
+
+    return cast("Function", call)
+
+
+def _begin_in_fork() -> None:
     global _main
     _main = threading.get_ident()
+    ctrl_c.forget()
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(after_in_child=_set_main)
+    os.register_at_fork(after_in_child=_begin_in_fork)
 
 
 # Stop and StoppableProgram: end a part of a program, and a program.
@@ -238,7 +216,6 @@ class StoppableProgram:
             threading.Thread(target=self._listen, args=[ears], daemon=True).start()
         return self
 
-    @whole  # else a signal GRACE after the first one would end it with an error
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -260,7 +237,6 @@ class StoppableProgram:
             with suppress(OSError):
                 ears.shutdown(socket.SHUT_RDWR)
             mouth.close()
-        ctrl_c.deliver()
         if stopped:
             raise SystemExit(self.code) from None
 

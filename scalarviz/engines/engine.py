@@ -24,7 +24,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.interrupt import ctrl_c, cuttable, uncut
+from scalarviz.base.interrupt import ctrl_c, uncut
 from scalarviz.base.limits import empty_losses
 from scalarviz.core.bank import SCALING, Bank
 from scalarviz.core.bank_arrays import bad_gradient, bad_update, written_error
@@ -342,7 +342,7 @@ def take_steps(
         count = min(pace, steps - done)
         try:
             ctrl_c.deliver()
-            outcome = portion(run, optimizer, done, count)
+            outcome = run.steps(optimizer, done, count)
         except (KeyboardInterrupt, Exception) as reason:  # of a layer that runs as Python
             restore(run, optimizer, before, kept, done)
             engine.forget()
@@ -367,12 +367,6 @@ def take_steps(
         if seconds > SECONDS:
             before, start = before_of(engine, run, optimizer), time.perf_counter()
             kept = done
-
-
-@cuttable
-def portion(run: Run, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
-    """Take some steps; if Ctrl-C interrupts them, the bank may be left in the middle of a step."""
-    return run.steps(optimizer, first, count)
 
 
 def before_of(engine: Engine, run: Run, optimizer: Optimizer) -> BeforeStep:

@@ -5,7 +5,6 @@ The first one sets a flag, the second one interrupts, and some functions are nev
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -14,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scalarviz.base import interrupt
-from scalarviz.base.interrupt import Stop, StoppableProgram, ctrl_c, cuttable, uncut
+from scalarviz.base.interrupt import Stop, StoppableProgram, ctrl_c, uncut
 from tests.machine import ROOT
 
 AS_MODULE = 'runpy.run_module("scalarviz", run_name="__main__")'
@@ -157,35 +155,6 @@ def test_a_signal_within_an_import_is_heard_after_it(name: str, tmp_path: Path) 
     assert "Error" not in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
-class LeftError(Exception):
-    """Raised where a process would end."""
-
-
-def test_a_signal_that_comes_long_after_the_first_does_not_leave_the_end_as_an_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def listen(self: StoppableProgram, ears: socket.socket) -> None:
-        with ears:
-            while ears.recv(1):
-                pass
-
-    def leave(self: StoppableProgram) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        raise LeftError
-
-    monkeypatch.setattr(interrupt, "GRACE", 0.0)
-    monkeypatch.setattr(StoppableProgram, "_listen", listen)
-    monkeypatch.setattr(StoppableProgram, "_leave", leave)
-    program = StoppableProgram(last=True)
-    with pytest.raises(LeftError), program:
-        os.kill(os.getpid(), signal.SIGINT)
-    assert program.code == 130
-    program.last = False  # and now in order
-    with pytest.raises((SystemExit, KeyboardInterrupt)):
-        program.__exit__(None, None, None)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
 @pytest.fixture
 def nothing_stays() -> Iterator[None]:
     yield
@@ -211,56 +180,64 @@ def test_a_signal_waits_until_it_is_delivered_or_the_function_ends(delivers: boo
 
 
 @pytest.mark.usefixtures("nothing_stays")
-def test_a_function_that_may_be_cut_is_and_the_one_that_calls_it_is_not() -> None:
+def test_a_second_signal_is_not_delayed() -> None:
     done: list[str] = []
-
-    @cuttable
-    def loose() -> None:
-        signal.raise_signal(signal.SIGINT)
-        done.append("loose")
 
     @uncut
     def work() -> None:
-        try:
-            loose()
-        except KeyboardInterrupt as error:
-            signal.raise_signal(signal.SIGINT)
-            done.append("mended")
-            raise KeyboardInterrupt("one error of two signals") from error
+        signal.raise_signal(signal.SIGINT)
+        done.append("first")
+        signal.raise_signal(signal.SIGINT)
+        done.append("never")
 
-    @uncut
-    def around() -> None:
-        work()
-        done.append("around")
-
-    with pytest.raises(KeyboardInterrupt, match="one error"):
-        work()
-    assert done == ["mended"]
     with pytest.raises(KeyboardInterrupt):
-        around()
-    assert done == ["mended", "loose", "around"]
+        work()
+    assert done == ["first"]
 
 
 @pytest.mark.usefixtures("nothing_stays")
-def test_another_handler_hears_every_signal_that_cuts_and_one_of_those_that_wait() -> None:
-    heard: list[int] = []
+def test_a_signal_waits_for_the_outermost_function() -> None:
+    done: list[str] = []
 
-    @cuttable
-    def loose() -> None:
+    @uncut
+    def inner() -> None:
         signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
-        assert len(heard) == 2
+        done.append("inner")
+
+    @uncut
+    def outer() -> None:
+        inner()
+        done.append("outer")
+
+    with pytest.raises(KeyboardInterrupt):
+        outer()
+    assert done == ["inner", "outer"]
+
+
+def test_another_handler_hears_a_delayed_signal_once() -> None:
+    heard: list[int] = []
 
     @uncut
     def work() -> None:
-        loose()
         signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
-        assert len(heard) == 2
+        assert not heard
 
     before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     try:
         work()
     finally:
         signal.signal(signal.SIGINT, before)
-    assert len(heard) == 3
+    assert heard == [signal.SIGINT]
+
+
+def test_a_program_that_is_asked_to_stop_within_a_delay_stops_after_it() -> None:
+    @uncut
+    def work(number: int) -> None:
+        signal.raise_signal(number)
+
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        with Stop() as stop:
+            work(number)
+            assert stop.asked and stop.code == code
+            with pytest.raises(KeyboardInterrupt):
+                work(number)

@@ -13,7 +13,8 @@ functions with equal names. So kernels are compiled in child processes and loade
 A KeyboardInterrupt during compilation leaves numba in an inconsistent state: an interrupted
 registration is never repeated, and an error in an LLVM callback is lost. Python raises
 KeyboardInterrupt in the main thread only. So the main thread waits while another thread compiles.
-If Ctrl-C ends the wait, that thread continues until the kernel is compiled or the program exits.
+If Ctrl-C ends the wait, also within a training, that thread continues until the kernel is compiled
+or the program exits.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from typing import IO, Any
 from weakref import WeakSet
 
 from scalarviz.base import processes
+from scalarviz.base.interrupt import ctrl_c
 from scalarviz.base.kernel_files import run_file
 from scalarviz.base.messages import is_informed
 from scalarviz.base.progress import Progress
@@ -64,6 +66,7 @@ def aside(
     _threads.add(thread)
     thread.start()
     while not wait([future], LOOK).done:  # on Windows, Ctrl-C is noticed only between checks
+        ctrl_c.deliver()
         if meanwhile is not None:
             meanwhile()
     return future.result()

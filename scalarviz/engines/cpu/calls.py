@@ -27,7 +27,7 @@ import numpy as np
 from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.interrupt import cuttable, uncut
+from scalarviz.base.interrupt import uncut
 from scalarviz.base.kernel_threads import ONE_AT_A_TIME, check_process
 from scalarviz.core.bank import Bank
 from scalarviz.core.precision import Precision
@@ -391,7 +391,6 @@ def array_at(address: int, dtype: np.dtype[Any], *shape: int) -> FloatArray:
     return np.ndarray(shape, dtype, memory)
 
 
-@cuttable
 def forward(reference: Reference, tile: FallbackTile) -> None:
     """Write the outputs of the operation to its buffer."""
     numbers, own = tile.numbers(), tile.operation.own
@@ -408,7 +407,6 @@ def forward(reference: Reference, tile: FallbackTile) -> None:
     tile.rows(tile.record.space, tile.op.target, tile.op.outputs)[:] = y
 
 
-@cuttable
 def backward(reference: Reference, tile: FallbackTile) -> None:
     """Write the gradients of the inputs, and add to the gradients of the parameters."""
     op, record, operation = tile.op, tile.record, tile.operation

@@ -22,7 +22,7 @@ from scalarviz.base.checks import (
     size,
     true_or_false,
 )
-from scalarviz.base.interrupt import ctrl_c, uncut
+from scalarviz.base.interrupt import ctrl_c
 from scalarviz.base.limits import check_losses, in_units, most
 from scalarviz.base.progress import Progress
 from scalarviz.core.bank import SCALING, Bank
@@ -150,7 +150,6 @@ class Replicas:
                 self._many.prepare()  # compiles; can be interrupted by Ctrl-C
             self._advance(left, bar)
 
-    @uncut
     def _advance(self, left: int, bar: Progress) -> None:
         """Take `left` steps in portions; Ctrl-C stops training after a portion."""
         first = self.step_index

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, final
 from weakref import WeakMethod, WeakSet
 
 from scalarviz.base.checks import not_copied, number, require
-from scalarviz.base.interrupt import ctrl_c, uncut, whole
+from scalarviz.base.interrupt import ctrl_c, uncut
 from scalarviz.base.kernel_threads import Guard
 from scalarviz.engines.engine import Snapshot, SnapshotValues
 from scalarviz.errors import OrderError
@@ -263,8 +263,8 @@ class SessionLock:
     def take(self, seconds: float = -1) -> bool:
         """Acquire the lock, which this thread must not hold yet; return whether that succeeded.
 
-        `seconds` is the timeout; -1 (default) means no timeout. Ctrl-C ends the wait. Like `give`,
-        call it only in functions decorated with `whole`.
+        `seconds` is the timeout; -1 (default) means no timeout. Ctrl-C ends the wait; after it,
+        Ctrl-C waits for the end of a portion of the work, or for `give`.
         """
         me, mine, left = threading.get_ident(), False, RECHECK
         end = time.monotonic() + (seconds if seconds >= 0 else threading.TIMEOUT_MAX)
@@ -342,18 +342,15 @@ class TakenLock:
         self._seconds = seconds
         self._takes = False
 
-    @whole
     def __enter__(self) -> bool:
         if self._lock.mine:
             return True
         self._takes = self._lock.take(self._seconds)
         return self._takes
 
-    @whole
     def __exit__(self, *_: object) -> None:
         if self._takes:
             self._lock.give()
-        ctrl_c.deliver()
 
 
 @final
@@ -529,7 +526,6 @@ class Turn:
         self._before: tuple[Change | None, BranchMoment] | None = None
         self._takes = False  # whether the lock is acquired here, not by a caller
 
-    @whole
     def __enter__(self) -> None:
         timeline = self._timeline
         self._takes = not timeline.lock.mine
@@ -564,7 +560,6 @@ class Turn:
             timeline.show()
             if self._as_one:
                 self._before = timeline.undo_log.last, timeline.spot
-            ctrl_c.deliver()
         except BaseException:
             self._end(failed=True)
             raise
@@ -589,7 +584,6 @@ class Turn:
         if self._takes:
             self._timeline.lock.give()
 
-    @whole
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -600,4 +594,3 @@ class Turn:
             self._end(failed=kind is not None)
         finally:
             self._release()
-            ctrl_c.deliver()

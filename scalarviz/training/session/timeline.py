@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from scalarviz.base.attributes import meanwhile
 from scalarviz.base.checks import FloatArray, require
-from scalarviz.base.interrupt import whole
+from scalarviz.base.interrupt import ctrl_c
 from scalarviz.base.limits import check_losses
 from scalarviz.base.progress import Progress
 from scalarviz.core.bank_arrays import bad_gradient
@@ -200,6 +200,7 @@ class Timeline:
                 self.show()
             if is_refused or ((is_due or is_looked_at) and self.visits.stopped):
                 break
+            ctrl_c.deliver()
             if not self.asking:
                 self.between()
 
@@ -440,7 +441,6 @@ class Timeline:
             self.trainer.apply(*now)
         return made
 
-    @whole
     def journal(self, *actions: Action) -> None:
         """Journal actions that `applied` has returned."""
         before, waiting = self.spot, self.branch.waiting_at(self.clock)
@@ -468,7 +468,6 @@ class Timeline:
             self._apply(action)
             self.branch.end = max(self.branch.end, self.clock)
 
-    @whole
     def fork(self) -> Branch:
         """Start a new branch at the current moment, and return it."""
         self.branch = self.branch.fork_at(len(self.branches), self.clock)

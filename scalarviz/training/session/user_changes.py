@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.attributes import meanwhile
-from scalarviz.base.interrupt import whole
 from scalarviz.errors import OrderError
 from scalarviz.training.session.actions import ACTIONS, Action, numbers_of_bank
 from scalarviz.training.session.branches import Branch, Clock
@@ -102,7 +101,6 @@ class UndoLog:
         """The latest change that is not undone."""
         return self.done[-1] if self.done else None
 
-    @whole
     def join(self) -> None:
         """Merge the last two changes into one."""
         last = self.done.pop()
@@ -137,7 +135,6 @@ class UndoLog:
             go(timeline, change.before)
         self._note_undo(timeline, left, was_last)
 
-    @whole
     def _note_undo(self, timeline: Timeline, left: Branch, was_last: bool) -> None:
         """Update the undo and redo lists after an undo that left the branch `left`."""
         change = self.done.pop()
@@ -161,7 +158,6 @@ class UndoLog:
                 timeline.applied(*[(each.kind, dict(each.details)) for each in change.actions])
         self._note_redo(timeline)
 
-    @whole
     def _note_redo(self, timeline: Timeline) -> None:
         """Update the undo and redo lists after a redo, and journal actions that were made again."""
         change = self.undone.pop()

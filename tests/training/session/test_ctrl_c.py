@@ -1,10 +1,10 @@
-"""Ctrl-C at any moment leaves a session whole: its lock free, its clock where its numbers are."""
+"""Ctrl-C ends a training soon, with whole numbers: its lock free, its clock where these are."""
 
 import signal
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -15,27 +15,30 @@ from scalarviz.base.interrupt import ctrl_c
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.engines.cpu.engine import CpuRun
 from scalarviz.engines.cpu.job import CpuJob
+from scalarviz.errors import Interrupted
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.trainer import Trainer
-from tests.ctrl_c import at_each_moment
 from tests.sessions import advanced, at_work
 
-# Python itself loses an interrupt that comes while it ends a generator or calls a finalizer.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
-PLACE = (13, 8)
+SOON = 2.0  # seconds, on a busy machine
+MANY = 10**9  # steps
 
 
-def training() -> sv.Session:
+def training(engine: str = "cpu") -> sv.Session:
     """Return a session in the middle of a step, with a past."""
     net = sv.Network([2, 3, 1], "tanh", "sigmoid", seed=1)
-    s = sv.Session(net, sv.data.Xor(), "mse", sv.Adam(0.01), engine="cpu", memory=20_000)
+    s = sv.Session(net, sv.data.Xor(), "mse", sv.Adam(0.01), engine=engine, memory=20_000)
     s.advance(10, progress=False)
     s.edit(0, 0.5)
     s.advance(3, progress=False)
     s.advance(8, "operation")
     return s
+
+
+@pytest.fixture
+def s() -> sv.Session:
+    return training()
 
 
 def is_free(s: sv.Session) -> bool:
@@ -59,7 +62,7 @@ def check_whole(s: sv.Session) -> None:
     assert not timeline.is_at_work and not timeline.asking
     assert s.clock == timeline.clock and s.current_branch is timeline.branch
     assert timeline.branch in timeline.branches
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler and not ctrl_c._before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler and not ctrl_c.waits
     here, values = s.clock, s.network.bank.value.copy()
     with s.doing():
         timeline.restore(0)
@@ -67,69 +70,104 @@ def check_whole(s: sv.Session) -> None:
     assert np.array_equal(values, s.network.bank.value)
 
 
-def set_rate(s: sv.Session) -> None:
-    s.learning_rate = 0.3
+@contextmanager
+def interrupted(*after: float) -> Iterator[None]:
+    """Send SIGINT after these seconds; the block ends soon after the last one, by its error."""
+    to_main = [threading.main_thread().ident, signal.SIGINT]
+    timers = [threading.Timer(each, signal.pthread_kill, to_main) for each in after]
+    for timer in timers:
+        timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        yield
+    assert time.monotonic() - start < after[-1] + SOON
+    for timer in timers:
+        timer.join()
 
 
-MOVES: dict[str, tuple[Callable[[sv.Session], object], int]] = {  # each how manieth moment
-    "advance": (lambda s: s.advance(1, "operation"), 5),
-    "back": (lambda s: s.back(1), 7),
-    "edit": (lambda s: s.edit(1, 0.25), 2),
-    "activation": (lambda s: s.set_activation(0, "relu"), 5),
-    "rate": (set_rate, 5),
-    "undo": (lambda s: s.undo(), 5),
-    "branch": (lambda s: s.branch(), 5),
-    "reset": (lambda s: s.reset(), 7),
-}
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_training_ends_soon_and_goes_on_with_the_same_numbers(engine: str) -> None:
+    s, want = training(engine), training(engine)
+    with interrupted(0.2):
+        s.advance(MANY, progress=False)
+    check_whole(s)
+    assert s.step_index > 13 and s.clock.operation == 0
+    s.advance(3, progress=False)
+    want.seek(s.step_index)
+    assert (s.network.bank.value == want.network.bank.value).all()
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("name", MOVES)
-def test_a_call_that_ctrl_c_ends_leaves_numbers_and_clock_in_step(name: str) -> None:
-    move, every = MOVES[name]
-    made: list[sv.Session] = []
-
-    def act() -> Callable[[], object]:
-        made.append(training())
-        return lambda: move(made[-1])
-
-    raised = []
-    for each in at_each_moment(act, every):
-        raised.append(each)
-        check_whole(made[-1])
-    assert len(raised) > 20 and np.mean(raised) > 0.9
+def test_a_training_without_a_session_ends_with_its_losses() -> None:
+    net = sv.Network([2, 3, 1], "tanh", seed=1, engine="cpu")
+    again = net.copy()
+    with interrupted(0.2):
+        try:
+            net.train([[0.0, 1.0]], [[1.0]], optimizer=sv.SGD(0.01), steps=MANY, progress=False)
+        except Interrupted as error:
+            losses = error.losses
+            raise
+    again.train([[0.0, 1.0]], [[1.0]], optimizer=sv.SGD(0.01), steps=len(losses), progress=False)
+    assert (net.bank.value == again.bank.value).all()
 
 
-LOOKS: dict[str, tuple[Callable[[sv.Session, Path], object], int]] = {
-    "save": (lambda s, folder: s.save(folder / "run", progress=False), 301),
-    "first": (lambda s, folder: s.first("grad norm > 100", progress=False), 61),
-    "samples": (lambda s, folder: s.samples_that_moved(3, steps=5, progress=False), 601),
-    "numbers": (lambda s, folder: s.numbers("affine 0"), 5),
-    "caption": (lambda s, folder: s.caption(0), 201),
-    "copy": (lambda s, folder: s.copy(), 211),
-    "snapshot": (lambda s, folder: s.snapshot().read(), 1),
-    "weight": (lambda s, folder: s.network.state_dict(), 1),
-}
+def test_replicas_end_after_the_same_step() -> None:
+    runs = sv.replicate(training(), range(3))
+    runs.prepare()
+    with interrupted(0.2):
+        runs.advance(MANY, progress=False)
+    assert set(runs.taken.tolist()) == {runs.step_index}
+    assert [bank.step_count for bank in runs.banks] == [runs.step_index] * 3
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("name", LOOKS)
-def test_a_session_stays_where_it_is_when_ctrl_c_ends_what_only_looks(
-    name: str, tmp_path: Path
-) -> None:
-    look, every = LOOKS[name]
-    s, count = training(), 0
-    look(s, tmp_path)  # what is made once is made now
-    for _ in at_each_moment(lambda: lambda: look(s, tmp_path), every):
-        count += 1
-        assert s.clock.place == PLACE
+def test_a_way_back_ends_soon(s: sv.Session) -> None:
+    s.advance(200_000, progress=False)
+    with interrupted(0.01):
+        for _ in range(MANY):
+            s.seek(150_001)
+            s.seek(s.current_branch.end.step)
+    check_whole(s)
+
+
+def test_sessions_on_one_clock_go_on_after_ctrl_c() -> None:
+    sessions = [training(), training()]
+    clock = SharedClock(sessions)
+    with interrupted(0.2):
+        clock.advance(MANY)
+    for s in sessions:
         check_whole(s)
-    assert count > 5
+    with clock.still(0.0) as mine:
+        assert mine
+    clock.play()
+    clock.pause()
 
 
-@pytest.fixture
-def s() -> sv.Session:
-    return training()
+def test_a_callback_that_takes_long_is_left_by_a_second_signal(s: sv.Session) -> None:
+    def wait(view: Any) -> None:
+        time.sleep(MANY)
+
+    handle = s.on_step(wait)
+    with interrupted(0.2, 0.4):
+        s.advance(1)
+    handle.remove()
+    check_whole(s)
+
+
+def test_ctrl_c_ends_the_wait_for_a_session_that_another_thread_holds(s: sv.Session) -> None:
+    with at_work(s), interrupted(0.2):
+        s.advance(1)
+    check_whole(s)
+
+
+def test_a_handler_that_does_not_raise_is_called_and_the_call_goes_on(s: sv.Session) -> None:
+    heard: list[int] = []
+
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        s.on_step(lambda view: signal.raise_signal(signal.SIGINT))
+        s.advance(3, progress=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT] * 3 and s.step_index == 16
 
 
 @pytest.mark.slow
@@ -148,156 +186,11 @@ def test_a_visit_whose_steps_are_cut_ends_where_it_began(
     check_whole(s)
 
 
-def test_sessions_on_one_clock_go_on_after_ctrl_c() -> None:
-    sessions = [training(), training()]
-    clock = SharedClock(sessions)
-    for _ in at_each_moment(lambda: lambda: clock.advance(1, "operation"), 17):
-        for s in sessions:
-            check_whole(s)
-        with clock.still(0.0) as mine:
-            assert mine
-        clock.play()
-        clock.pause()
-
-
-def test_ctrl_c_ends_the_wait_for_a_session_that_another_thread_holds(s: sv.Session) -> None:
-    with at_work(s):
-        threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
-        with pytest.raises(KeyboardInterrupt):
-            s.advance(1)
-    check_whole(s)
-
-
-def test_a_handler_that_does_not_raise_is_called_once_and_the_call_goes_on() -> None:
-    heard: list[int] = []
-
-    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
-    try:
-        s = training()
-        for _ in at_each_moment(lambda: lambda: s.advance(1, "operation"), 29):
-            assert heard == [signal.SIGINT]
-            heard.clear()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert s.clock.place > PLACE
-
-
 def shown(s: sv.Session) -> tuple[object, ...]:
     """What a user sees of a session, whatever the number of its branch."""
     values = s.network.bank.value.tolist()
     name = s.current_branch.given_name
     return s.clock.place, values, s.learning_rate, s.network.activations, name
-
-
-def several(s: sv.Session) -> None:
-    with s.doing(as_one=True):
-        s.edit(1, 0.25)
-        s.learning_rate = 0.3
-        s.edit(2, 0.75)
-
-
-def rename(s: sv.Session) -> None:
-    s.current_branch.name = "named"
-
-
-def edit_and_go_on(s: sv.Session) -> None:
-    s.edit(1, 0.25)
-    s.advance(4, "operation")
-
-
-UNDONE = {
-    "last": several,
-    "before others": edit_and_go_on,
-    "name": rename,
-    "branch": sv.Session.branch,
-}
-
-
-@pytest.mark.some(1)
-@pytest.mark.parametrize("name", UNDONE)
-def test_an_undo_or_redo_that_ctrl_c_ends_is_done_or_can_be_done(name: str) -> None:
-    made: list[sv.Session] = []
-
-    def changed() -> sv.Session:
-        made.append(training())
-        UNDONE[name](made[-1])
-        return made[-1]
-
-    def undone() -> sv.Session:
-        changed().undo()
-        return made[-1]
-
-    def again() -> sv.Session:
-        undone().redo()
-        return made[-1]
-
-    before, after = shown(undone()), shown(again())
-    for act in (lambda: changed().undo, lambda: undone().redo):
-        for _ in at_each_moment(act, folder="training/session/user_changes"):
-            s, log = made[-1], made[-1].timeline.undo_log
-            check_whole(s)
-            assert len(log.done) + len(log.undone) == 2
-            if len(log.undone) == 1:
-                s.redo()
-                assert shown(s) == after
-            s.undo()
-            assert shown(s) == before
-            s.redo()
-            assert shown(s) == after and len(log.done) == 2
-
-
-LEAPS: dict[str, tuple[Callable[[sv.Session], object], int]] = {
-    "reset": (lambda s: s.reset(), 1),
-    "branch": (lambda s: s.branch("named"), 1),
-    "switch": (lambda s: s.switch(1), 7),
-    "name": (rename, 1),
-    "several": (several, 3),
-}
-
-
-@pytest.mark.some(2)
-@pytest.mark.parametrize("name", LEAPS)
-def test_what_ctrl_c_ends_halfway_can_be_undone(name: str) -> None:
-    leap, every = LEAPS[name]
-    made: list[sv.Session] = []
-
-    def act() -> Callable[[], object]:
-        s = training()
-        s.branch()
-        s.switch(0)
-        made.append(s)
-        return lambda: leap(s)
-
-    act()
-    before, clock = shown(made[-1]), made[-1].clock
-    for _ in at_each_moment(act, every, folder="training/session"):
-        s, log = made[-1], made[-1].timeline.undo_log
-        check_whole(s)
-        if len(log.done) > 3:
-            s.undo()
-        else:
-            assert s.current_branch.number == 0, "only the clock has moved"
-            with s.doing():
-                s.timeline.go(clock)
-        assert shown(s) == before and len(log.done) == 3
-
-
-def test_play_and_pause_that_ctrl_c_ends_leave_one_thread_or_none(s: sv.Session) -> None:
-
-    def play() -> None:
-        s.play(1.0, "operation")
-
-    def pause() -> Callable[[], object]:
-        play()
-        return s.pause
-
-    for act in (lambda: play, pause):
-        for _ in at_each_moment(act, folder="training/session/threads"):
-            play()
-            s.pause(10.0)
-            assert not any(each.name == "scalarviz" for each in threading.enumerate())
-            assert not s.playing
-            check_whole(s)
 
 
 def cut(
