@@ -1,7 +1,7 @@
 """Conversion between networks and PyTorch modules, without an intermediate file.
 
-A module is traced by torch.fx, where modules of UNFOLDED are replaced by their parts. Its calls
-become the nodes of a graph, which is read like an ONNX graph: LAYERS and AT_PLACES of
+A module is traced by torch.fx, where MultiheadAttention is replaced by its parts. Its calls become
+the nodes of a graph, which is read like an ONNX graph: LAYERS and AT_PLACES of
 `training/network/torch_layers.py` read modules, and `files/onnx` reads all other operations. Names
 and batch norms are kept.
 """
@@ -57,6 +57,8 @@ from scalarviz.training.network.torch_layers import (
 NEWEST = 22  # opset of the operators
 DIFFERENCE = 1e-6  # share of the largest number: a larger difference is more than rounding
 SAMPLES = 4  # samples to compare
+HEADS = "MultiheadAttention"
+ENCODERS = "TransformerEncoder", "TransformerEncoderLayer"  # with a forward that cannot be traced
 # Functions and methods that are operators, and modules read as operators.
 CALLS = {
     "add": "Add", "iadd": "Add", "sub": "Sub", "mul": "Mul", "imul": "Mul", "truediv": "Div",
@@ -108,11 +110,10 @@ def from_torch(module: object, example: object) -> Network:
     converts back, with the same names. Returns a Network. Raises InputError, which lists all
     parts without an equivalent.
 
-    Embedding, MultiheadAttention (self-attention, without a mask or with a causal one),
-    TransformerEncoderLayer and TransformerEncoder need `batch_first=True`. Dropout in attention is
-    left out in evaluation mode. PyTorch's sequences have the shape (batch, places, features), a
-    Network's (batch, features, places): pass `x.mT` for `x`, and `net(x.mT)` equals `model(x).mT`,
-    in rows.
+    Embedding and MultiheadAttention (self-attention, without a mask or with a causal one) need
+    `batch_first=True`. Dropout in attention is left out in evaluation mode. PyTorch's sequences
+    have the shape (batch, places, features), a Network's (batch, features, places): pass `x.mT` for
+    `x`, and `net(x.mT)` equals `model(x).mT`, in rows.
     An example of indices has the shape (batch, places) in both.
     """
     torch: Any = sys.modules.get("torch")
@@ -157,10 +158,10 @@ def from_torch(module: object, example: object) -> Network:
 def called_once(torch: Any, model: Any) -> Any:
     """Return a module that calls a module of PyTorch, which then becomes a node; or the model."""
     kind = type(model).__name__
-    if not is_of_torch(model) or (kind not in UNFOLDED and [*model.children()]):
+    if not is_of_torch(model) or (kind not in (HEADS, *ENCODERS) and [*model.children()]):
         return model
     root = torch.nn.Sequential(model)
-    if kind != "MultiheadAttention":
+    if kind != HEADS:
         return root
     calls = torch.fx.Graph()
     found = calls.call_module("0", (calls.placeholder("x"),) * 3)
@@ -289,7 +290,7 @@ def rows_of(made: Sequence[LayerStep]) -> dict[str, slice | Array]:
     }
 
 
-# Modules of PyTorch that are replaced by their parts while a module is traced.
+# MultiheadAttention, which is replaced by its parts while a module is traced.
 
 
 def attention(
@@ -348,57 +349,8 @@ def is_of_past(mask: Any, name: str) -> bool:
     )
 
 
-def encoder_layer(
-    tracer: Any,
-    module: Any,
-    src: Any,
-    src_mask: Any = None,
-    src_key_padding_mask: Any = None,
-    is_causal: bool = False,
-) -> Any:
-    """Trace TransformerEncoderLayer."""
-
-    def drop(part: Any, x: Any) -> Any:
-        return part(x) if part.p else x
-
-    def attend(x: Any) -> Any:
-        given = {"attn_mask": src_mask, "key_padding_mask": src_key_padding_mask}
-        return drop(module.dropout1, module.self_attn(x, x, x, **given)[0])
-
-    def feed(x: Any) -> Any:
-        inner = drop(module.dropout, module.activation(module.linear1(x)))
-        return drop(module.dropout2, module.linear2(inner))
-
-    if module.norm_first:
-        x = src + attend(module.norm1(src))
-        return x + feed(module.norm2(x))
-    x = module.norm1(src + attend(src))
-    return module.norm2(x + feed(x))
-
-
-def encoder(
-    tracer: Any,
-    module: Any,
-    src: Any,
-    mask: Any = None,
-    src_key_padding_mask: Any = None,
-    is_causal: bool | None = None,
-) -> Any:
-    """Trace TransformerEncoder."""
-    for each in module.layers:
-        src = each(src, mask, src_key_padding_mask)
-    return src if module.norm is None else module.norm(src)
-
-
-UNFOLDED: dict[str, Callable[..., Any]] = {
-    "MultiheadAttention": attention,
-    "TransformerEncoderLayer": encoder_layer,
-    "TransformerEncoder": encoder,
-}
-
-
 def traced_graph(torch: Any, model: Any, shapes: Sequence[Shape]) -> Any:
-    """Return the fx graph of a module, with modules of UNFOLDED replaced by their parts.
+    """Return the fx graph of a module, with the parts of each MultiheadAttention.
 
     Args:
         shapes: sample shape of each input, which is known in `forward`
@@ -416,14 +368,14 @@ def traced_graph(torch: Any, model: Any, shapes: Sequence[Shape]) -> Any:
 
     class Tracer(torch.fx.Tracer):  # type: ignore[misc]
         def is_leaf_module(self, m: Any, name: str) -> bool:
-            return super().is_leaf_module(m, name) and type(m).__name__ not in UNFOLDED
+            return super().is_leaf_module(m, name) and type(m).__name__ != HEADS
 
         def proxy(self, node: Any) -> Any:
             return Input(node, self) if node.op == "placeholder" else super().proxy(node)
 
         def call_module(self, m: Any, forward: Any, args: Any, kwargs: Any) -> Any:
-            if is_of_torch(m) and type(m).__name__ in UNFOLDED:
-                forward = partial(UNFOLDED[type(m).__name__], self, m)
+            if is_of_torch(m) and type(m).__name__ == HEADS:
+                forward = partial(attention, self, m)
             return super().call_module(m, forward, args, kwargs)
 
     return Tracer().trace(model)
@@ -464,7 +416,7 @@ class Traced:
         """
         errors = []
         kinds = {type(each).__name__ for each in self.modules.values()}
-        known = kinds & {"Embedding", "MultiheadAttention"}
+        known = kinds & {"Embedding", HEADS}
         either = not known and any(len(shape) == 2 for shape in self.shapes)
         for self.at_places in (False, True) if either else (bool(known),):
             graph = self.graph()
@@ -536,6 +488,11 @@ class Traced:
             f"its {name} ({kind}) has no gains, so its statistics would be lost: make it with "
             "affine=True",
         )
+        require(
+            kind not in ENCODERS,
+            f"its {name} ({kind}) has no counterpart: call its parts in a forward of yours, such "
+            "as nn.MultiheadAttention, nn.Linear and nn.LayerNorm",
+        )
         value = node.args[0].name if node.args else next(iter(node.kwargs.values())).name
         if kind == "Flatten" and settings["end_dim"] == -1:
             sizes = self.constant(f"{node.name}.sizes", [0] * settings["start_dim"] + [-1])
@@ -556,7 +513,7 @@ class Traced:
                 f"to {every[-1]} in order",
             )
             self.indices.add(value)
-        if kind == "MultiheadAttention":
+        if kind == HEADS:
             self.heads(node, module, value, name)
             return
         named = {**dict(module.named_parameters()), **dict(module.named_buffers())}

@@ -580,15 +580,17 @@ def sequences() -> dict[str, tuple[Any, Any]]:
     from torch import nn
     from torch.nn import functional
 
-    def block(**more: Any) -> Any:
-        return nn.TransformerEncoderLayer(8, 2, 12, 0.0, batch_first=True, **more)
+    def step(m: Any, x: Any) -> Any:
+        h = m.norm1(x)
+        x = x + m.heads(h, h, h)[0]
+        return x + m.narrow(functional.gelu(m.wide(m.norm2(x))))
+
+    def block() -> Any:
+        parts = {"norm1": nn.LayerNorm(8), "norm2": nn.LayerNorm(8), "wide": nn.Linear(8, 12)}
+        return built(step, "Block", **parts, heads=attention(), narrow=nn.Linear(12, 8))
 
     def attention(**more: Any) -> Any:
         return nn.MultiheadAttention(8, 4, batch_first=True, **more)
-
-    def gpt(m: Any, x: Any) -> Any:
-        x = m.letters(x) + m.places(torch.arange(5))
-        return m.out(m.blocks(x, mask=m.mask, is_causal=True))
 
     def by_hand(m: Any, x: Any) -> Any:
         _, places = x.size()
@@ -618,18 +620,9 @@ def sequences() -> dict[str, tuple[Any, Any]]:
         ),
         "heads": (attention(), x),
         "no bias": (attention(bias=False), x),
-        "layer": (block(), x),
-        "norm first": (block(norm_first=True, activation="gelu"), x),
-        "encoder": (nn.Sequential(nn.TransformerEncoder(block(), 2), nn.Linear(8, 3)), x),
+        "blocks": (nn.Sequential(block(), block(), nn.Linear(8, 3)), x),
         "letters": (nn.Sequential(nn.Embedding(7, 8), block(), nn.ReLU()), letters),
         "one place": (nn.Sequential(nn.Embedding(7, 8), block()), letters[:, :1]),
-        "gpt": (
-            built(
-                gpt, letters=nn.Embedding(7, 8), places=nn.Embedding(5, 8), mask=mask,
-                blocks=nn.TransformerEncoder(block(), 2, nn.LayerNorm(8)), out=nn.Linear(8, 7),
-            ),
-            letters,
-        ),
         "by hand": (
             built(
                 by_hand, letters=nn.Embedding(7, 8), places=nn.Embedding(5, 8),
@@ -638,7 +631,9 @@ def sequences() -> dict[str, tuple[Any, Any]]:
             ),
             letters,
         ),
-        "dropout": (nn.Sequential(nn.TransformerEncoderLayer(8, 2, batch_first=True)).eval(), x),
+        "dropout": (
+            built(lambda m, x: m.a(x, x, x)[0], a=attention(dropout=0.1)).eval(), x,
+        ),
         "causal": (
             built(
                 causal, heads=attention(), norm=nn.LayerNorm(8), mask=mask.isneginf(),
@@ -660,12 +655,11 @@ def sequences() -> dict[str, tuple[Any, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:enable_nested_tensor:UserWarning")
 @pytest.mark.parametrize(
     "name",
     [
-        "rows", "heads", "no bias", "layer", "norm first", "encoder", "letters", "one place", "gpt",
-        "by hand", "causal", "positions", "halves", "mean", "last",
+        "rows", "heads", "no bias", "blocks", "letters", "one place", "by hand", "causal",
+        "positions", "halves", "mean", "last",
     ],
 )  # fmt: skip
 def test_a_module_of_sequences_computes_and_trains_as_its_network(name: str, torch: Any) -> None:
@@ -696,10 +690,9 @@ def test_a_module_of_sequences_computes_and_trains_as_its_network(name: str, tor
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:enable_nested_tensor:UserWarning")
 @pytest.mark.parametrize(
     "name",
-    ["encoder", "letters", "one place", "gpt", "by hand", "dropout", "causal", "positions", "mean"],
+    ["blocks", "letters", "one place", "by hand", "dropout", "causal", "positions", "mean"],
 )
 def test_a_network_of_sequences_becomes_the_module_again(name: str, torch: Any) -> None:
     model, batch = sequences()[name]
@@ -745,6 +738,7 @@ def test_what_attention_and_embeddings_cannot_be_here_is_refused_in_words(torch:
         )
 
     padded = nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)
+    encoder, alone = nn.TransformerEncoder(padded, 2), "a forward of yours, such as nn.Multihead"
     for module, example, said in (
         (heads(batch_first=False), x, "set its attribute batch_first to True"),
         (heads(dropout=0.1), x, "call eval() of the module"),
@@ -760,10 +754,13 @@ def test_what_attention_and_embeddings_cannot_be_here_is_refused_in_words(torch:
             "has a mask that is not causal, or not known",
         ),
         (
-            built(lambda m, x: m.a(x, src_key_padding_mask=x[:, :, 0] > 0), "Padded", a=padded),
+            built(
+                lambda m, x: m.a(x, x, x, key_padding_mask=x[:, :, 0] > 0)[0], "Padded", a=heads()
+            ),
             x,
             "has a padding mask",
         ),
+        *[(each, x, alone) for each in (padded, encoder, nn.Sequential(encoder))],
         (nn.Embedding(7, 8, padding_idx=0), letters, "padding_idx=0"),
         (
             nn.Embedding(7, 8),
@@ -781,7 +778,7 @@ def test_what_attention_and_embeddings_cannot_be_here_is_refused_in_words(torch:
             "takes computed indices",
         ),
         (nn.Sequential(nn.Linear(8, 3), nn.Flatten()), x, "ordered by feature here"),
-        (nn.Sequential(padded, nn.Conv1d(5, 3, 1)), x, "it is given (5, 8) a sample"),
+        (nn.Sequential(nn.LayerNorm(8), nn.Conv1d(5, 3, 1)), x, "it is given (5, 8) a sample"),
     ):
         refused(InputError, said).by(sv.from_torch, module, example)
     (_, kept, _) = sv.from_torch(masked(torch.zeros(5, 5)), x).layers  # a mask that hides nothing
