@@ -179,7 +179,7 @@ def test_a_page_draws_the_health_of_a_followed_model(opened: Opens, tmp_path: Pa
         return found;
     })()""")
     assert min(colors[name] for name in ("000000", *[each[1:] for each in STRIPES])) > 300
-    tab.page.get_by_text(text("past.tab.value"), exact=True).click()
+    tab.page.locator(".tabs").get_by_text(text("past.tab.value"), exact=True).click()
     tab.until("app.past.seen?.tiles && !document.querySelector('#past.tall')")
 
 
