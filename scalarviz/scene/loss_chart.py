@@ -530,7 +530,8 @@ def write_scale(
     if plot.right - scales.x(curve.at) > 3.0 * size:  # otherwise it is named beside the curve
         last = f"{scales.last:,.0f}"
         right -= canvas.text(right, free(right, 3.0 * size), last, anchor="right", **look) + gap
-    said = [] if about or narrow else [text(f"chart.hint.{HINTS.get(curve.measure, WRONG)}")]
+    is_named = about or narrow or curve.several
+    said = [] if is_named else [text(f"chart.hint.{HINTS.get(curve.measure, WRONG)}")]
     if not scales.losses.is_linear:
         said.append(text("chart.log"))
     told = "   ".join(said)

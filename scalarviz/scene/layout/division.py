@@ -241,10 +241,8 @@ def what_at(places: Sequence[tuple[Box, Found]], x: float, y: float) -> Found | 
 
 PANE_SHAPE = 1.5  # best aspect ratio of a pane
 BAND, LEGEND_BAND = 96.0, 64.0  # height below the panes, with the loss curves and without
-LEGEND_WIDE, LEAST_CHART = (
-    440.0,
-    160.0,
-)  # width of the legend, and minimum width of curves beside it
+LEGEND_WIDE = 440.0  # width of the legend beside the loss curves
+LEAST_CHART = 160.0  # minimum width of loss curves beside the legend
 CHART_PAD = 12.0  # pixels around a chart in place of missing panes, and left of one in the band
 PARTLY = 0.9  # maximum cost of an incomplete last row
 LARGE_CHART = 0.62  # fraction of the height of the panes for a large chart
@@ -301,10 +299,10 @@ class Panes:
         high = max(1.0, height - (BAND * scale if is_beside else band))
         part = LARGE_CHART * high * large
         panes = panes_of(count, width, high - part)
-        chart = (
-            Box(pad, high + 0.5 * pad, wide, height - high - 0.5 * pad) if is_beside else NOWHERE
-        )
-        if large:
+        chart = NOWHERE
+        if is_beside:
+            chart = Box(pad, high + 0.5 * pad, wide, height - high - 0.5 * pad)
+        elif large:
             chart = Box(MARGIN * scale, high - part, width - 2.0 * MARGIN * scale, part)
         elif is_partly:  # in place of the missing panes of the last row
             end = panes[-1]
