@@ -123,7 +123,7 @@ def test_each_key_and_each_button_has_the_command_of_its_row(tab: Tab) -> None:
 
 
 @pytest.mark.page("circle")
-def test_no_button_is_filled_but_that_of_a_question(tab: Tab) -> None:
+def test_no_button_is_filled(tab: Tab) -> None:
     assert tab.ask(FILLED) == 0
     tab.page.click("#play")
     assert tab.ask(FILLED) == 0
@@ -132,9 +132,6 @@ def test_no_button_is_filled_but_that_of_a_question(tab: Tab) -> None:
     tab.page.click(".freezing button")
     tab.until("document.querySelector('.toggle').ariaPressed === 'true'")
     assert tab.ask(FILLED) == 0
-    tab.press("p")
-    tab.press("ArrowUp")
-    assert tab.ask(FILLED) == 1
 
 
 OPTIMIZER = "[...document.querySelector('#optimizer').selectedOptions].map(each => each.text)[0]"

@@ -353,7 +353,7 @@ def test_the_page_of_a_followed_run_fits_by_having_fewer_moments_and_says_so(
     given["recording"] = data_in(page.text)["spec"]["recording"]
     assert in_web("client", f"{OPEN} {opening} return [first, at()];", **given) == [40, 1]
     assert night.session.step_index == 40
-    monkeypatch.setattr(page_module, "LARGEST_OF_RECORD", 330_000)
+    monkeypatch.setattr(page_module, "LARGEST_OF_RECORD", 315_000)
     refused(InputError, "pass on its file").by(page_of, night)
 
 

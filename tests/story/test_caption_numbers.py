@@ -296,6 +296,7 @@ def test_texts_of_captions_have_no_other_names() -> None:
 
 def test_what_is_read_first_has_no_words_of_the_engines() -> None:
     said = {key: words for key, words in texts().items() if key.startswith(FIRST)}
+    said = {key: words for key, words in said.items() if "compiling" not in key}  # are kernels
     assert len(said) > 300
     for key, words in said.items():
         assert not re.search(TECHNICAL, re.sub(r"\{[^}]*\}", "", words)), f"{key}: {words}"
