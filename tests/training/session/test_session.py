@@ -123,13 +123,16 @@ def test_a_step_calls_few_functions() -> None:
     batch, targets, optimizer = np.ones((4, 2)), np.ones((4, 1)), sv.SGD(0.1)
     counts = []
     for step in (s.advance, partial(net.train_step, batch, targets, "mse", optimizer)):
-        events: list[str] = []
         step()
         step()
-        sys.setprofile(lambda frame, event, what, to=events: to.append(event))
-        step()
-        sys.setprofile(None)
-        counts.append(events.count("call"))
+        tries = []
+        for _ in range(3):  # a garbage collection or a due picture may fall into one
+            events: list[str] = []
+            sys.setprofile(lambda frame, event, what, to=events: to.append(event))
+            step()
+            sys.setprofile(None)
+            tries.append(events.count("call"))
+        counts.append(min(tries))
     assert counts[0] < 93 and counts[1] < 65, counts
 
 
