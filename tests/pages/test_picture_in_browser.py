@@ -414,7 +414,8 @@ def test_a_theme_and_a_channel_change_colors_alone(small: tuple[PicturePage, Any
     dark, words = page.draw(state, (640, 400))
     light, same = page.draw(state, (640, 400), theme="light")
     assert sorted(same) == sorted(words) and light.mean() > 200.0 > 60.0 > dark.mean()
-    pushed, _ = page.draw(state, (640, 400), color="gradient", size="gradient")
+    look = {"color": "gradient", "cubes": "gradient"}
+    pushed, _ = page.draw(state, (640, 400), look=look)
     assert np.abs(blocks(pushed) - blocks(dark)).max() > 2.0 * CLOSE
     back, _ = page.draw(state, (640, 400))
     np.testing.assert_array_equal(back, dark)
