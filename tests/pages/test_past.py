@@ -190,7 +190,7 @@ def test_a_page_draws_the_scalars_of_a_followed_model(opened: Opens, tmp_path: P
     tab.page.get_by_text(text("past.tab.scalars"), exact=True).click()
     tab.until("app.past.chart?.strip && document.querySelector('#past.tall')")
     assert tab.ask("app.past.scalarCharts.names") == ["accuracy", "rate", "lr"]
-    smoothed = "app.past.scalarCharts.lines[0][0][1].smoothed.length"
+    smoothed = "app.past.scalarCharts.curves[0].smoothed.length"
     assert tab.ask(smoothed) == 200
     for name in ("raw", "log"):
         tab.page.get_by_text(text(f"past.tab.{name}"), exact=True).click()

