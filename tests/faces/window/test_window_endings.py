@@ -202,7 +202,7 @@ def test_where_qt_must_draw_by_glx_it_says_what_is_possible(screen: Mapping[str,
     ]
     command = [sys.executable, "-m", "tests.faces.window.one_process", "picture", "watch"]
     done = subprocess.run(command, env=glx, cwd=ROOT, capture_output=True, text=True)
-    assert "this program has drawn by EGL already, and Qt would draw by GLX" in done.stderr
+    assert "this program already draws with EGL, and Qt would draw with GLX" in done.stderr
 
 
 @linux
