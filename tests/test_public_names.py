@@ -155,7 +155,7 @@ def test_every_setting_of_a_table_is_an_argument_of_what_takes_it() -> None:
         (lambda: sv.picture(None, pins=3), "'pins'"),
         (lambda: sv.record(None, "a.mp4", evry=3), "'evry'"),
         (lambda: sv.watch(None, tourr=True), "'tourr'"),
-        (lambda: sv.watch(None, present=True), "'present'"),
+        (lambda: sv.watch(None, present=True), "F11"),
         (lambda: sv.predict("1 + 1?", 2, nearly=1), "'nearly'"),
         (lambda: sv.where(1.0, 2.0, z=3.0), "'z'"),
         (lambda: sv.maximum(1.0, other=3.0), "'other'"),

@@ -174,6 +174,11 @@ CALLS = {
         **dict.fromkeys(("usecols", "columns"), "inputs"),
         **dict.fromkeys(("target", "labels"), "targets"),
     },
+    "watch": {"present": "leave it out: F11 fills the screen, and letters grow with the window"},
+    "sweep": {
+        "folder": "leave it out: runs.save('runs.csv') keeps the runs",
+        "stop": "leave it out: success=0.05 counts the runs below a loss",
+    },
     "BatchNorm": {"numfeatures": "shape", "features": "shape"},
     "Schedule": {
         "stepsize": "every",
@@ -231,6 +236,7 @@ SET_ACTIVATION = "call s.set_activation(layer, name) of the session, or of the n
 ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
     "Session": {
         "lr": "learning_rate",
+        "landscape": "write sv.picture(s, past='value') for the weights behind the loss curve",
         **{
             each: f"pass {each}= to sv.Session: it holds for the whole training"
             for each in ("memory", "seed")

@@ -59,6 +59,15 @@ GONE = {
         "sweeps have no picture: `{program} sweep` prints a table of the settings, and -o runs.csv "
         "writes the runs",
     ),
+    **dict.fromkeys(
+        ("--folder", "--stop-at-success"),
+        "sweeps keep no results in a folder and end no run early: -o runs.csv writes the runs",
+    ),
+    "--present": "--present was removed: F11 fills the screen, and letters grow with the window",
+    "--class": "--class was removed: `{program} lessons` says what lessons lack",
+    "No such command 'class'.": "class was removed: `{program} lesson -o folder` writes lessons "
+    "as pages, and `python -m http.server --directory folder` serves them",
+    "No such command 'collect'.": "collect was removed: a lesson page copies its answers as a link",
     "No such command 'compare'.": "compare was removed: `{program} open` shows a record, and "
     "sv.load(path).health() its faults",
 }
@@ -294,6 +303,7 @@ def visible_errors() -> Iterator[None]:
         option = getattr(error, "option_name", "")
         if gone := GONE.get(option) or GONE.get(str(said)):
             error.message = gone.format(program=program())  # type: ignore[attr-defined]
+            error.possibilities = []  # type: ignore[attr-defined]  # similar names
         meant = MEANT.get(option)
         command = getattr(getattr(error, "ctx", None), "command", None)
         if any(meant in each.opts for each in getattr(command, "params", ())):

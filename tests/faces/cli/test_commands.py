@@ -321,45 +321,29 @@ def test_a_switch_that_help_leaves_out_still_works(run) -> None:
     assert run("train", *SMALL, "--no-weights").code == 0
 
 
-def test_a_presentation_that_is_gone_is_refused() -> None:
-    given = ["watch", "rgb", "--present"]
-    refused(Exception, "--present").by(commands.application(given), given, standalone_mode=False)
+SWEEPS_HAD = "--picture --watch --networks --order --group --folder --stop-at-success".split()
 
 
-@pytest.mark.parametrize("command", ["class", "collect"])
-def test_a_command_that_is_gone_is_refused(command: str) -> None:
-    refused(Exception, command).by(
-        commands.application([command]), [command], standalone_mode=False
-    )
-
-
-@pytest.mark.parametrize("words", [("page", "rgb"), ("lessons",), ()])
-def test_the_language_that_is_gone_is_answered_with_what_to_use(words: tuple[str, ...]) -> None:
-    given = [*words, "--language", "german"]
-    refused(Exception, "--language").by(commands.application(given), given, standalone_mode=False)
-
-
-@pytest.mark.parametrize("words", [("watch", "rgb"), ("watch", "rgb", "xor"), ("replay", "a.b")])
-def test_the_terminal_that_is_gone_is_answered_with_what_to_use(words: tuple[str, ...]) -> None:
-    given = [*words, "--terminal"]
-    refused(Exception, "--terminal").by(commands.application(given), given, standalone_mode=False)
-
-
-@pytest.mark.parametrize("option", ["--picture", "--watch", "--networks", "--order", "--group"])
-def test_pictures_of_sweeps_that_are_gone_are_answered_with_what_to_use(option: str) -> None:
-    given = ["sweep", "xor", option]
-    refused(Exception, "-o runs.csv").by(commands.application(given), given, standalone_mode=False)
-
-
-@pytest.mark.parametrize("option", ["--folder", "--stop-at-success"])
-def test_other_options_of_sweeps_that_are_gone_are_refused(option: str) -> None:
-    given = ["sweep", "xor", option]
-    refused(Exception, option).by(commands.application(given), given, standalone_mode=False)
-
-
-def test_the_command_that_is_gone_is_answered_with_what_to_use() -> None:
-    given = ["compare", "a.sv", "b.sv"]
-    refused(Exception, "compare").by(commands.application(given), given, standalone_mode=False)
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        ("watch rgb --terminal", "train"),
+        ("watch rgb xor --terminal", "train"),
+        ("replay a.b --terminal", "train"),
+        ("page rgb --language german", "English"),
+        ("lessons --language german", "English"),
+        ("--language german", "English"),
+        ("watch rgb --present", "F11"),
+        ("doctor --class", "lessons"),
+        *((f"sweep xor {option}", "-o runs.csv") for option in SWEEPS_HAD),
+        ("class rgb", "lesson -o folder"),
+        ("collect answers", "as a link"),
+        ("compare a.sv b.sv", "health"),
+    ],
+)
+def test_what_is_gone_is_answered_with_what_to_use(words: str, instead: str) -> None:
+    given = words.split()
+    refused(Exception, instead).by(commands.application(given), given, standalone_mode=False)
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("--rate", "--lr"), ("--initialisation", "--init")])

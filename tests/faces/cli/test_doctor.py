@@ -20,7 +20,7 @@ from scalarviz.engines.expression.expression_kernels import formula_value
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, InputError
 from scalarviz.faces.cli import doctor, kernel_commands
-from scalarviz.faces.cli.commands import application, main
+from scalarviz.faces.cli.commands import main
 from scalarviz.faces.cli.doctor import CHECKS, Finding, answer, examine, run_check
 from scalarviz.faces.controller import precompile
 from scalarviz.faces.scene_file import find
@@ -101,11 +101,6 @@ def test_a_driver_that_draws_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "vispy", None)
     found = answer("opengl")
     assert not found.works and found.said.startswith("no OpenGL context: ") and found.remedy
-
-
-def test_lessons_have_no_checks_of_their_own() -> None:
-    words = ["doctor", "--class"]
-    refused(Exception, "--class").by(application(words), words, standalone_mode=False)
 
 
 # Checks, each in a process of its own.
