@@ -61,7 +61,7 @@ def test_no_text_overlaps_another_or_leaves_the_picture(
     studio: Studio, name: str, size: tuple[int, int], request: pytest.FixtureRequest
 ) -> None:
     if (name, size) in MEETING:
-        request.applymarker(pytest.mark.xfail(reason="texts of this layout meet", strict=False))
+        request.applymarker(pytest.mark.xfail(reason="texts of this layout meet"))
     show = shown(name)
     session, stage = show.session, Stage(show, reduced_motion=True)  # its light is there at once
     session.advance(STEPS)

@@ -24,7 +24,7 @@ from scalarviz.faces.controller.control import (
     LogScale,
     Scale,
 )
-from scalarviz.faces.controller.export import (
+from scalarviz.faces.controller.files_and_links import (
     choose_scene,
     copy_link,
     entries,

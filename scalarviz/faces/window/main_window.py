@@ -54,13 +54,13 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.control import Control, FaceState, Shown, state_of
-from scalarviz.faces.controller.export import (
+from scalarviz.faces.controller.face import Face, Opening
+from scalarviz.faces.controller.files_and_links import (
     drop,
     open_run,
     save,
     save_network,
 )
-from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.window.application import dress, spaced

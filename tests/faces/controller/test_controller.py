@@ -18,8 +18,8 @@ from scalarviz.faces.controller import clock_control, guide
 from scalarviz.faces.controller.control import state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.export import drop, open_run, save
 from scalarviz.faces.controller.face import Face, Opening, WatchOptions
+from scalarviz.faces.controller.files_and_links import drop, open_run, save
 from scalarviz.faces.controller.keys import controls_for, help_rows, keys_of
 from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.faces.controller.stopping import take_offer

@@ -18,7 +18,7 @@ from scalarviz.base import texts
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.data import data_set
-from scalarviz.faces.controller import export
+from scalarviz.faces.controller import files_and_links
 from scalarviz.faces.controller.changes import learn_input, set_learning_rate
 from scalarviz.faces.controller.control import Control
 from scalarviz.faces.controller.controller import Controller
@@ -458,7 +458,7 @@ def own_formula(controller: Any, folder: Path) -> None:
     sv.activation(bend, bend_derivative)
     path = save(session_on(data.Xor(), [2, 3, 1], "bend", first=1, optimizer=sv.SGD(0.1)), folder)
     ACTIVATIONS.popitem()
-    export.open_run(controller, path)
+    files_and_links.open_run(controller, path)
 
 
 def data_by_code(controller: Any, folder: Path) -> None:
@@ -466,12 +466,12 @@ def data_by_code(controller: Any, folder: Path) -> None:
         lambda step, batch, seed: (np.zeros((batch, 1)), np.zeros((batch, 1))), inputs=1, outputs=1
     )
     path = save(session_on(made, [1, 2, 1], first=1, optimizer=sv.SGD(0.1), batch=2), folder)
-    export.open_run(controller, path)
+    files_and_links.open_run(controller, path)
 
 
 def without_samples(controller: Any, folder: Path) -> None:
     made = sv.Session(sv.Network([1, 2, 1], seed=1), (np.eye(1), np.eye(1)), engine="python")
-    export.open_run(controller, save(made, folder, samples=False))
+    files_and_links.open_run(controller, save(made, folder, samples=False))
 
 
 def own_layer() -> sv.Session:
@@ -485,7 +485,7 @@ def open_bytes(content: bytes) -> Callable[[Any, Path], object]:
     def act(controller: Any, folder: Path) -> None:
         path = folder / "theirs.safetensors"
         path.write_bytes(content)
-        export.open_run(controller, path)
+        files_and_links.open_run(controller, path)
 
     return act
 
@@ -508,14 +508,18 @@ LED_TO = [
         lambda controller, folder: controller.do(lambda: controller.session.to("python", "mixed")),
     ),
     ("unmeasured", inverting, use("stop when", "held-out accuracy > 0.5")),
-    ("texture", inverting, lambda controller, folder: export.drop(controller, folder / "a.png")),
+    (
+        "texture",
+        inverting,
+        lambda controller, folder: files_and_links.drop(controller, folder / "a.png"),
+    ),
     ("program", inverting, own_formula),
     ("program", inverting, data_by_code),
     ("program", inverting, without_samples),
     (
         "program_saves",
         own_layer,
-        lambda controller, folder: export.save(controller, folder / "run.safetensors"),
+        lambda controller, folder: files_and_links.save(controller, folder / "run.safetensors"),
     ),
     ("saved_here", inverting, open_bytes(safetensors({"w": np.zeros(2, np.float32)}))),
     ("saved_here", inverting, open_bytes(b"no")),
@@ -544,7 +548,7 @@ def test_every_row_has_something_that_leads_to_it() -> None:
 
 REACHED = """
     faces/controller/controller.py faces/controller/changes.py
-    faces/controller/export.py faces/controller/options.py data/samples.py data/texture.py
+    faces/controller/files_and_links.py faces/controller/options.py data/samples.py data/texture.py
     files/checked_safetensors.py files/networks.py files/runs.py files/run_settings.py
     core/bank_arrays.py training/network/grown_networks.py training/session/growth.py
     training/session/user_changes.py training/session/session.py

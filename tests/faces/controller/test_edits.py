@@ -12,7 +12,7 @@ from scalarviz.base.package_files import top_folder
 from scalarviz.base.texts import text
 from scalarviz.data import Rgb
 from scalarviz.errors import InputError
-from scalarviz.faces.controller import export
+from scalarviz.faces.controller import files_and_links
 from scalarviz.faces.controller.changes import (
     PRESETS,
     Edits,
@@ -412,7 +412,7 @@ def test_a_scene_is_opened_played_and_left_again(rgb_controller: Any) -> None:
     rgb_controller.time.step(+1, 4)
     rgb_controller.edit(3, 0.5)
     rgb_controller.set_option("map", "grey")
-    export.open_scene(rgb_controller, "xor")
+    files_and_links.open_scene(rgb_controller, "xor")
     assert (
         rgb_controller.session is not first and not first.playing and rgb_controller.session.playing
     )
@@ -430,13 +430,13 @@ def test_a_scene_is_opened_played_and_left_again(rgb_controller: Any) -> None:
 
 
 def test_the_menu_has_each_scene_with_a_line_about_it(rgb_controller: Any) -> None:
-    found = export.entries()
+    found = files_and_links.entries()
     assert list(found.values()) == list(all_scenes())
     assert all(len(entry) > len(name) + 20 for entry, name in found.items())
-    export.choose_scene(rgb_controller, next(iter(found)))
+    files_and_links.choose_scene(rgb_controller, next(iter(found)))
     first = next(iter(all_scenes()))
     assert rgb_controller.face.state.scene == first
-    export.choose_scene(rgb_controller, "choose ...")
+    files_and_links.choose_scene(rgb_controller, "choose ...")
     assert rgb_controller.face.state.scene == first
 
 
@@ -446,16 +446,16 @@ def test_while_a_scene_is_made_it_says_so_and_nothing_waits(
     import threading
     import time
 
-    gate, real = threading.Event(), export.options_of
+    gate, real = threading.Event(), files_and_links.options_of
 
     def slow(*given: Any) -> Any:
         gate.wait(20.0)
         return real(*given)
 
-    monkeypatch.setattr(export, "options_of", slow)
+    monkeypatch.setattr(files_and_links, "options_of", slow)
     rgb_controller.hand.patience = 0.01
     before = rgb_controller.session
-    export.open_scene(rgb_controller, "xor")
+    files_and_links.open_scene(rgb_controller, "xor")
     rgb_controller.face.attend()
     assert (
         rgb_controller.stage.status.startswith("Opening xor: ") and rgb_controller.session is before
@@ -472,25 +472,25 @@ def test_a_scene_of_ones_own_is_no_entry_of_the_menu(tmp_path: Any) -> None:
     own = tmp_path / "rgb.py"
     own.write_text((top_folder("scenes") / "rgb.py").read_text(encoding="utf-8"), encoding="utf-8")
     assert Recipe(load(own)).name == "" and Recipe(load(find("rgb"))).name == "rgb"
-    assert export.entry_of("") == ""
+    assert files_and_links.entry_of("") == ""
 
 
 def test_what_another_scene_shows_does_not_take_the_place_of_what_is_kept(
     rgb_controller: Any,
 ) -> None:
     first = rgb_controller.session
-    export.open_scene(rgb_controller, "xor")
+    files_and_links.open_scene(rgb_controller, "xor")
     rgb_controller.time.pause()
     assert rgb_controller.own_session is first
     one_more(rgb_controller)
     assert rgb_controller.own_session is first
-    export.open_scene(rgb_controller, "circle")
+    files_and_links.open_scene(rgb_controller, "circle")
     assert rgb_controller.own_session is first
 
 
 def test_what_grows_takes_the_place_of_what_is_kept(rgb_controller: Any) -> None:
     first = rgb_controller.session
-    export.open_scene(rgb_controller, "xor")
+    files_and_links.open_scene(rgb_controller, "xor")
     rgb_controller.time.pause()
     rgb_controller.stage.then()  # the button of the message
     one_more(rgb_controller)

@@ -30,8 +30,8 @@ from scalarviz.engines.expression import expression_kernels
 from scalarviz.faces.controller import changes, precompile
 from scalarviz.faces.controller.changes import set_learning_rate
 from scalarviz.faces.controller.controller import CommandQueue
-from scalarviz.faces.controller.export import open_run, save
 from scalarviz.faces.controller.face import Face, Opening
+from scalarviz.faces.controller.files_and_links import open_run, save
 from scalarviz.faces.scene_file import load, scenes
 from scalarviz.scene.frame_data import Work
 from scalarviz.stage.background import AT_ONCE

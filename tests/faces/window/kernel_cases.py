@@ -29,8 +29,8 @@ from scalarviz.base.texts import text
 from scalarviz.engines.codegen import compiling
 from scalarviz.faces.controller import precompile
 from scalarviz.faces.controller.changes import set_learning_rate
-from scalarviz.faces.controller.export import open_run
 from scalarviz.faces.controller.face import Opening, WatchOptions
+from scalarviz.faces.controller.files_and_links import open_run
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scene_file import find, load
 from scalarviz.faces.window.main_window import MainWindow

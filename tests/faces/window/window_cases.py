@@ -47,8 +47,8 @@ from scalarviz.base.texts import text
 from scalarviz.faces.controller import changes, face
 from scalarviz.faces.controller import guide as tour
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.export import open_scene
 from scalarviz.faces.controller.face import Face, Opening, WatchOptions
+from scalarviz.faces.controller.files_and_links import open_scene
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.scene_file import find, load, scenes

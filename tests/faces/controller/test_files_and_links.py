@@ -10,8 +10,8 @@ import pytest
 
 from scalarviz.faces.cli import watch_scene
 from scalarviz.faces.controller.changes import one_more
-from scalarviz.faces.controller.export import save, save_network
 from scalarviz.faces.controller.face import Face
+from scalarviz.faces.controller.files_and_links import save, save_network
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.links import read_link
 from scalarviz.faces.scene_file import find, load
