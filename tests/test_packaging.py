@@ -128,9 +128,8 @@ def dotted(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
     (tmp_path / "fakes").mkdir()
     (tmp_path / "fakes" / "sleep").write_text("#!/bin/sh\nexec /bin/sleep 0.1\n")
     (tmp_path / "fakes" / "sleep").chmod(0o755)
-    rule = (
-        f"include {ROOT / 'Makefile'}\nit:\n\t@exec sh -uc \"$$DOTS && with_dots sh -c '$$WORK'\""
-    )
+    makefile = str(ROOT / "Makefile").replace(" ", "\\ ")
+    rule = f"include {makefile}\nit:\n\t@exec sh -uc \"$$DOTS && with_dots sh -c '$$WORK'\""
     (tmp_path / "makefile").write_text(rule)
     begun = []
 

@@ -13,6 +13,7 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from time import perf_counter
 from unittest.mock import Mock
+from urllib.parse import quote
 
 import pytest
 
@@ -157,7 +158,7 @@ def test_the_list_links_to_the_pages(ask: Ask) -> None:
         "/rgb%2Ehtml",
         "/rgb.html/",
         "/web_server.py",
-        f"/{Path(module.__file__)}",
+        quote(f"/{Path(module.__file__)}"),
     ],
 )
 def test_other_addresses_lead_nowhere(ask: Ask, path: str) -> None:
