@@ -65,14 +65,33 @@ ARROW, OVER, WRITTEN, TIP = (16.0, 39.0), 11.0, 14.0, 7.0
 PUSH_WORDS = 8.0  # pixels from it to its number
 
 
-def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float, words: str = "") -> None:
+def draw_push(
+    canvas: Canvas2D,
+    theme: Theme,
+    box: Box,
+    share: float,
+    words: str = "",
+    *,
+    upright: bool = False,
+) -> None:
     """Draw an arrow: to the right to increase the number (share > 0), otherwise to the left.
 
     Args:
         words: text above the arrow, such as the error signal
+        upright: whether the arrow is to the left of the box, upwards or downwards
     """
     scale = canvas.scale
     long: float = scale * max(ARROW[0], ARROW[1] * min(1.0, abs(share)))
+    if upright:
+        x, y = box.x - OVER * scale, box.y + 0.5 * box.height
+        half = 0.5 * long if share > 0.0 else -0.5 * long
+        tip = y - half, TIP * scale * (1.0 if share > 0.0 else -1.0)
+        ends = [(x - 0.7 * abs(tip[1]), tip[0] + tip[1]), (x, tip[0])]
+        ends.append((x + 0.7 * abs(tip[1]), tip[0] + tip[1]))
+        for color, more in ((theme.ground, 2.6), (theme.push, 0.0)):
+            canvas.line([(x, y + half), (x, tip[0])], color, width=(3.0 + more) * scale)
+            canvas.line(ends, color, width=(2.6 + more) * scale)
+        return
     top = min(box.y, box.y + 0.5 * (box.height - WRITTEN * scale))
     x, y = box.x + 0.5 * box.width, top - OVER * scale
     way = 1.0 if share > 0.0 else -1.0

@@ -64,6 +64,8 @@ def numbers_on_cubes(
     first, asks, told = first_rows(frame_data), frame_data.look.numbers, frame_data.told
     is_said = told is not None and told.outcome is not None  # the change, in its panel
     found: dict[int, Number] = {}
+    if frame_data.layout.crossbar is not None:
+        return found  # beside its bars, see `crossbar_marks`
     held = NONE if frame_data.held is None else frame_data.held.row  # being dragged
     if not first and not asks and not at_rest:
         return found

@@ -332,7 +332,8 @@ def draw_doors(
     color, wide = theme.quiet, COLOR_WIRE
     count, known = len(starts), values.get(line.values, ())
     if border is not None and count == 1 and starts[0][0] <= doors[0][0]:
-        draw_answer(canvas, theme, ends[0], doors[0], border, answers)
+        beside = layout.crossbar is not None and layout.crossbar.is_upward
+        draw_answer(canvas, theme, ends[0], doors[0], border, answers, beside=beside)
         return
     if len(doors) < count and answers is not None and len(answers) == count:
         sizes = [0.0 if math.isnan(each) else float(each) for each in answers]
@@ -358,8 +359,14 @@ def draw_answer(
     door: Point,
     border: Border,
     answers: FloatArray | None,
+    *,
+    beside: bool,
 ) -> None:
-    """Draw the line from an output to its map, and write which of the two answers it means."""
+    """Draw the line from an output to its map, and write which of the two answers it means.
+
+    Args:
+        beside: whether these words are to the right of the output instead of below it
+    """
     scale, size, y = canvas.scale, COLOR_LETTERS * canvas.scale, door[1]
     turn = min(door[0], canvas.width) - BEFORE_MAP * scale  # in pages the map has a separate canvas
     start = ball.x + ball.radius, ball.y
@@ -375,10 +382,14 @@ def draw_answer(
         text("answer.so", answer=border.answers[1 if is_above else 0]),
     ]
     hue = theme.no_yes[1 if is_above else 0]
+    ahead = 0.0  # of the first line, if both are in one
     for i, said in enumerate(lines):
         low = ball.y + ball.radius + (1.3 + 1.35 * i) * size
         wide = canvas.measure(said, size=size, bold=True)
         left = min(ball.x - min(ball.radius, 0.5 * wide), turn - wide)
+        if beside:
+            left, low = ball.x + ball.radius + 0.6 * size + ahead, ball.y + 0.9 * size
+            ahead = wide + 0.3 * size
         color, bold = (theme.quiet, False) if i == 0 else (hue, True)
         canvas.text(
             left,

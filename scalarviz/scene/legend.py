@@ -27,6 +27,12 @@ def five_of(cubes: CubeValues) -> list[float]:
     return [-top, -part, 0.0, part, top]
 
 
+def round_number(most: float) -> float:
+    """Return the largest number of one digit, 1, 2 or 5, that is at most `most`."""
+    power: float = 10.0 ** math.floor(math.log10(most))
+    return max([each * power for each in (1.0, 2.0, 5.0) if each * power <= most * 1.0001])
+
+
 def grown_words(cubes: CubeValues) -> str:
     """Return text about how the color scale has grown, or ""."""
     before, after = cubes.grown or (0.0, 0.0)

@@ -89,7 +89,7 @@ def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownF
     """Return the rows of a layer in the picture; None if it has no rows or is not visible."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     most, units = MOST_DIRECT if fan.is_direct else MOST, len(fan.rows)
-    if fan.top is not None or units * len(fan.columns) > most:
+    if fan.top is not None or fan.form == "crossbar" or units * len(fan.columns) > most:
         return None
     points, kinds = layout.once(("lines", id(fan)), lambda _: points_of(fan))
     seen, count = see(points), 1 if fan.is_direct else units

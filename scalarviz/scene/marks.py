@@ -244,7 +244,8 @@ def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     room: float = min([math.inf, *[middles[i + 1] - x for i, x in enumerate(middles[:-1])]])
     has_room = canvas.widest([*[each[2] for each in drawn], ""], size=LETTERS * canvas.scale) < room
     for box, share, words in drawn:
-        draw_push(canvas, theme, box, share, words if has_room else "")
+        upright = layout.crossbar is not None
+        draw_push(canvas, theme, box, share, words if has_room else "", upright=upright)
     return len(drawn) > 0
 
 

@@ -28,8 +28,8 @@ from scalarviz.scene.frame_data import (
 from scalarviz.scene.health_strip import draw_health
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import LOW, Box, Division, what_at
-from scalarviz.scene.layout.plates import LEAST
-from scalarviz.scene.legend import five_of, mark_rows, news_of
+from scalarviz.scene.layout.plates import LEAST, PIXEL
+from scalarviz.scene.legend import five_of, mark_rows, news_of, round_number
 from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.past_charts import (
     draw_past,
@@ -133,6 +133,8 @@ def draw_head(
     if titled:
         draw_title(canvas, division, frame_data, theme)
     flat = bool(frame_data.layout.marks)
+    if frame_data.layout.crossbar is not None:
+        return draw_bars(canvas, box, scale, frame_data, theme, left, news)
     return draw_legend(canvas, box, scale, frame_data.cubes, theme, left, news, flat=flat)
 
 
@@ -208,6 +210,71 @@ def draw_legend(
     if news and canvas.measure(news, size=size) < right - left:
         canvas.text(right, low + NEWS * scale, news, size=size, color=theme.quiet, anchor="right")
     return Box(start, head.y, right - start, head.height)
+
+
+# Bars of the legend: height of their line, longest bar, width, depth.
+BARS_LOW, BAR, BAR_WIDE, BAR_DEEP = 34.0, 26.0, 34.0, 9.0
+
+
+def draw_bars(
+    canvas: Canvas2D,
+    head: Box,
+    scale: float,
+    frame_data: FrameData,
+    theme: Theme,
+    left: float,
+    news: str,
+) -> Box | None:
+    """Draw a bar that stands and one that hangs, in the scale of the picture; "?" if too narrow.
+
+    Returns:
+        The box of the drawing, or None.
+    """
+    size, icon = LETTERS * scale, ICON * scale
+    right, low = head.right - TITLE_LEFT * scale, head.y + BARS_LOW * scale
+    words = [text("legend.stands"), text("legend.hangs")]
+    wide = [canvas.measure(each, size=size) for each in words]
+    plate = frame_data.layout.plates[0]
+    unit = 2.0 * plate.half / PIXEL / float(frame_data.cubes.size_scales[0])
+    number = round_number(BAR / unit)
+    said = [typeset(f"{number:g}"), typeset(f"{-number:g}")]
+    room = BAR_WIDE + BAR_DEEP + canvas.measure(said[1], size=size) / scale + BESIDE
+    start = right - wide[0] - wide[1] - 2.0 * (room + BESIDE) * scale - 2.0 * BAR_DEEP * scale
+    if start < left or head.height < SHORT_HEAD * scale:
+        middle = head.y + 0.5 * min(head.height, TALL_HEAD * scale)
+        return draw_question(canvas, Box(right - icon, middle - 0.5 * icon, icon, icon), theme)
+    x = start
+    canvas.segments([(x, low)], [(right, low)], theme.faint, width=1.2 * scale)
+    for i, sign in enumerate((1.0, -1.0)):
+        high = number * unit * scale
+        top = low - high if sign > 0.0 else low
+        draw_box(canvas, Box(x, top, BAR_WIDE * scale, high), BAR_DEEP * scale, sign, theme)
+        x += (BAR_WIDE + BAR_DEEP) * scale
+        y = low - 0.5 * high if sign > 0.0 else low + 0.5 * high
+        canvas.text(x + 2.0 * scale, y + 0.36 * size, said[i], size=size, color=theme.ink)
+        x += canvas.measure(said[1], size=size) + BESIDE * scale
+        base = low - 0.5 * size if sign > 0.0 else low + 1.1 * size
+        canvas.text(x, base, words[i], size=size, color=theme.quiet)
+        x += wide[i] + BESIDE * scale + 2.0 * BAR_DEEP * scale
+    if news and canvas.measure(news, size=size) < right - left:
+        y = head.y + (CUBES_LOW + NEWS) * scale
+        canvas.text(right, y, news, size=size, color=theme.quiet, anchor="right")
+    return Box(start, head.y, right - start, head.height)
+
+
+def draw_box(canvas: Canvas2D, front: Box, deep: float, sign: float, theme: Theme) -> None:
+    """Draw a bar as a box that is seen from the front, from above and from the right."""
+    colors = bar_of(theme)[1]
+    x, y, right, low = front.x, front.y, front.right, front.bottom
+    up = 0.7 * deep
+    sides = [
+        [(x, y), (right, y), (x, low)],
+        [(x + deep, y - up), (right + deep, y - up), (x, y)],
+        [(right, y), (right + deep, y - up), (right, low)],
+    ]
+    faces = 3.0 * round(10.0 * (sign + 1.0)) + np.arange(3)
+    middle, half = (faces + 0.5) / colors.shape[1], np.full(3, 0.5)
+    canvas.images(np.array(sides), colors, np.stack([middle, half, middle, half], axis=1))
 
 
 def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:

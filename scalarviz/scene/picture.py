@@ -38,6 +38,11 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme
 from scalarviz.scene.canvas.renderer import Renderer, clear, set_scissor, set_state
 from scalarviz.scene.caption_band import CARD_PAD, MORE, PieceBox, draw_caption, draw_opened
+from scalarviz.scene.crossbar_ink import (
+    draw_crossbar_lines,
+    draw_crossbar_marks,
+    lit_colors,
+)
 from scalarviz.scene.cube_numbers import draw_numbers
 from scalarviz.scene.diagram import draw_diagram
 from scalarviz.scene.drawn_lines import draw_above, draw_lines
@@ -447,6 +452,7 @@ class Picture:
             draw_ghosts(part, see, frame_data, theme)
             pushed = draw_pushes(part, see, frame_data, theme)
             found = draw_scenery(part, see, frame_data, lit, theme, scale, above)
+            draw_crossbar_marks(part, see, frame_data, theme)
             draw_ways(part, see, frame_data, theme, blame_in_formula(frame_data))
             opened = draw_kernel_rows(part, see, frame_data, theme)
             return replace(found, boxes=[*found.boxes, *opened]), pushed
@@ -456,6 +462,7 @@ class Picture:
             draw_sequence_lines(part, see, frame_data, theme)
             draw_maps(part, see, frame_data.layout, frame_data.probe, theme)
             draw_walls(part, see, frame_data, theme)
+            draw_crossbar_lines(part, see, frame_data, theme)
             above = draw_lines(part, see, frame_data, lit, theme)
             draw_long_rows(part, see, frame_data, theme)
             return above
@@ -617,6 +624,11 @@ class Picture:
             cubes.scales(shown.color_scales, shown.size_scales)
             cubes.numbers(shown.colors, shown.sizes)
             self._shown = shown
+        if frame_data.layout.crossbar is not None and shown.color == "value":
+            colors = np.array(shown.colors, np.float64)
+            lit_rows = lit_colors(frame_data)
+            colors[[*lit_rows]] = [*lit_rows.values()]
+            cubes.numbers(colors, shown.sizes)
         cells = {} if lit.focus is None else {"focus": np.reshape(lit.focus.cells, (-1, 4))}
         outside = lit.outside
         if lit.focus is None and frame_data.layout.sequence is not None:

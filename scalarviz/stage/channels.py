@@ -152,6 +152,37 @@ def largest_of(
     return {layer: largest(np.concatenate(parts)) for layer, parts in found.items()}
 
 
+NEAR = 1e-6  # two bars on one line
+HIGHEST, FREE = 1.1, 0.06  # a bar by the distance of two lines, and the part kept free above it
+
+
+def needed_by(
+    plates: Sequence[Plate], layers: Sequence[int], numbers: FloatArray
+) -> dict[int, float]:
+    """Return the number whose bar may be as high as two lines are apart, so that bars never meet.
+
+    A bar that hangs and the one that stands below it share the distance of their lines.
+
+    Args:
+        layers: for each plate, its layer if that has a separate scale, else -1
+    """
+    found: dict[int, float] = dict.fromkeys(layers, 0.0)
+    for layer in found:
+        own = [plate for plate, each in zip(plates, layers, strict=True) if each == layer]
+        rows = np.concatenate([plate.feet[1] for plate in own])
+        places = np.concatenate([plate.feet[0] for plate in own])
+        shown = np.nan_to_num(np.asarray(numbers[rows], np.float64))
+        order = np.lexsort((-places[:, 1], places[:, 0]))
+        x, y = places[order].T
+        upper, lower = shown[order][:-1], shown[order][1:]
+        shared = np.maximum(-upper, 0.0) + np.maximum(lower, 0.0)
+        apart = np.where(x[1:] - x[:-1] < NEAR, y[:-1] - y[1:], np.inf)
+        pitch = 2.0 * own[0].half
+        need = (shared * pitch / ((1.0 - FREE) * apart)).max(initial=0.0)
+        found[layer] = max(float(need), float(np.abs(shown).max(initial=0.0)) / HIGHEST)
+    return found
+
+
 # Scales: the numbers with the strongest color and with the largest size.
 
 LAST_SECONDS = 0.3  # seconds for drawing the final picture
@@ -192,7 +223,11 @@ class Scales:
         found: dict[tuple[str, int], float] = {}
         self._apart = {number for source, _ in shown for number in source.program.apart}
         for source, plates in shown:
-            largest = largest_of(plates, self._layers(plates), read(channel, source))
+            numbers = read(channel, source)
+            if channel == self.look.cubes and any(plate.wide for plate in plates):
+                largest = needed_by(plates, self._layers(plates), numbers)
+            else:
+                largest = largest_of(plates, self._layers(plates), numbers)
             if self.usual is not None and channel == "value":
                 largest = dict.fromkeys(largest, self.usual)
             for layer, number in largest.items():

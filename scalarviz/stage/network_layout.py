@@ -19,6 +19,7 @@ from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.core.trace_program import TraceProgram, chain_of, formula_of
 from scalarviz.data import DataSet
 from scalarviz.data.data_set import TableSet
+from scalarviz.scene.layout.crossbar_layout import crossbar_layout
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.formula_layout import of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import of_graph
@@ -112,7 +113,8 @@ def layout_of(
     network, program, own = now.network, now.network.program, names_of(now)
     if not network.layers:
         inputs = own.get(program.inputs.name, ())
-        return values_of(network, shape, walks=walks, inputs=inputs, square=sees_places(now))
+        square = sees_places(now)
+        return values_of(network, shape, walks=walks, inputs=inputs, square=square, room=room)
     about = partial(about_layer, now)
     tied = now.data.input_tint == now.data.output_tint == "rgb"
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
@@ -134,6 +136,10 @@ def layout_of(
         return walls(program, about, own, shape, squares)
     if squares and has_walls(now):
         return squares_layout(program, own, shape, squares)
+    size = room or (shape * HIGH, HIGH)
+    found = crossbar_layout(program, about, own, size, tied=tied, squares=squares)
+    if found is not None:
+        return found if now.computes else without_balls(found)
     made = kept_layout(program, about, own, shape, tied=tied, squares=squares)
     return made if now.computes else without_balls(made)
 
@@ -217,6 +223,7 @@ def values_of(
     walks: bool = False,
     inputs: Sequence[str] = (),
     square: bool = False,
+    room: tuple[float, float] | None = None,
 ) -> Layout:
     """Return the layout of a compiled function: walls or trays, its formula, or its graph.
 
@@ -232,8 +239,12 @@ def values_of(
         if chain is None:
             return of_walls(network.all_walls, shape)
         squares = [*chain.places][:-1] if square else []
-        names_in = {program.inputs.name: inputs}
-        return kept_layout(chain, lambda label: (label, ""), names_in, shape, squares=squares)
+        names_in, about = {program.inputs.name: inputs}, lambda label: (label, "")
+        size = room or (shape * HIGH, HIGH)
+        found = crossbar_layout(chain, about, names_in, size, squares=squares)
+        if found is not None:
+            return found
+        return kept_layout(chain, about, names_in, shape, squares=squares)
     has_inputs = np.isin(program.trace.operands, range(program.trace.inputs)).any()
     if has_inputs and not network.walls:
         nodes = {at: (name, program.node_at.get(at, NONE)) for name, at in program.place_of.items()}

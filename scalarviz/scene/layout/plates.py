@@ -28,6 +28,7 @@ from scalarviz.story.facts import NONE, Neuron
 from scalarviz.story.panel_words import FormulaStep
 
 if TYPE_CHECKING:
+    from scalarviz.scene.layout.crossbar_layout import Crossbar
     from scalarviz.scene.layout.sequence_places import SequencePlan
 
 RIGHT, UP, NEAR = vector(1.0, 0.0, 0.0), vector(0.0, 1.0, 0.0), vector(0.0, 0.0, 1.0)
@@ -44,6 +45,7 @@ FIELD = 1.12  # scale of the cubes of kernels, which are flat fields of one size
 PIXEL = 0.03125  # cells of a pixel in the layout of a followed model
 FRAME_TITLE = 24.0  # height of the title of a frame in this layout, in pixels
 FILLED = -2.0  # in place of a seat: cubes fill their cells
+THINNEST = 0.047  # half the minimum height of a bar, so that it keeps a face
 FULL, FLUSH = 0.9, 1.05  # maximum fraction of a cell for a cube; seat by half a cube
 
 
@@ -83,6 +85,9 @@ class Plate:
             downwards; a cube with half side h is shifted by seat - h in both directions; 0
             (default) centers each cube in its cell
         is_full: whether cubes fill their cells, so that no gaps between small cells flicker
+        wide, deep: half the width and half the depth of bars; 0 (default) for cubes. A bar stands
+            on the middle of its cell if its number is positive, and hangs from it otherwise
+        rise: components of the way up along the columns and along the rows, for bars
     """
 
     first: int
@@ -99,6 +104,9 @@ class Plate:
     tiles: Tiles | None = None
     seat: float = 0.0
     is_full: bool = False
+    wide: float = 0.0
+    deep: float = 0.0
+    rise: tuple[float, float] = (0.0, 0.0)
 
     @cached_property
     def _corners(self) -> dict[float, FloatArray]:
@@ -126,12 +134,27 @@ class Plate:
 
     @cached_property
     def half(self) -> float:
-        """Half the side of the largest cube, in space."""
+        """Half the side of the largest cube, or half the height of its bar, in space."""
+        if self.wide:
+            return 0.5 * self.cell[0 if self.rise[0] else 1]
         return HALF * self.unit
+
+    @cached_property
+    def box(self) -> tuple[float, float, float]:
+        """Half the size of bars along columns, along rows, and in depth; 0 for their heights."""
+        return (0.0, self.wide, self.deep) if self.rise[0] else (self.wide, 0.0, self.deep)
+
+    def sides(self, half: float, margin: float = 0.0) -> list[float]:
+        """Return half the sides of the cube or bar with this half side, plus a margin."""
+        if not self.wide:
+            return [half + margin] * 3
+        return [(each or abs(half)) + margin for each in self.box]
 
     @property
     def in_row(self) -> bool:
         """Whether the cubes stand next to each other in a row, or the plate is a single cube."""
+        if self.wide:
+            return False
         return (self.seat > 0.0 or self.size == 1) and self.tiles is None
 
     @property
@@ -159,9 +182,15 @@ class Plate:
     def halves(self, sizes: FloatArray, top: float) -> FloatArray:
         """Return half the side of the cube of each number; NaN gets the largest cube.
 
+        For bars, it is half the height, which is negative for bars that hang.
+
         Args:
             top: the number that has the largest cube
         """
+        if self.wide:
+            parts = self.half * np.asarray(sizes, np.float64) / top
+            most = np.minimum(np.maximum(np.abs(parts), THINNEST), MOST * self.half)
+            return np.asarray(np.where(np.isnan(parts), self.half, np.copysign(most, parts)))
         parts = np.cbrt(np.abs(np.asarray(sizes, np.float64)) / top)
         parts = np.minimum(np.maximum(parts, self.least), MOST)
         return np.asarray(self.half * np.where(np.isnan(parts), 1.0, parts))
@@ -211,6 +240,12 @@ class Plate:
         row, column, indices = self.cells()
         return self.point(column + 0.5, row + 0.5), indices
 
+    @cached_property
+    def feet(self) -> tuple[FloatArray, Places]:
+        """Positions of the centers of all cells, to the right and upwards; and bank indices."""
+        row, column, indices = self.cells()
+        return np.round(self.point(column + 0.5, row + 0.5)[:, :2], 6), indices
+
     def point(self, column: Any, row: Any, height: Any = 0.0) -> FloatArray:
         """Return the points in space of positions on the plate, in cells from its first corner."""
         places = np.stack(np.broadcast_arrays(column, row, height), axis=-1).astype(np.float64)
@@ -222,6 +257,9 @@ class Plate:
 
     def standing(self, row: Any, column: Any, half: Any) -> list[Any]:
         """Return the column, row and height of a cube's center on the plate."""
+        if self.wide:
+            right, down = (way / side for way, side in zip(self.rise, self.cell, strict=True))
+            return [column + 0.5 + right * half, row + 0.5 + down * half, 0.0 * half - self.deep]
         low = self.lowered(half)
         return [column + 0.5, row + 0.5 + low / self.cell[1], low]
 
@@ -255,7 +293,8 @@ class Plate:
     def corners_of(self, row: int, column: int, half: float, margin: float = 0.0) -> FloatArray:
         """Return the corners in space of a cube with this half side plus a margin, (8, 3)."""
         signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-        return np.asarray(self.middle(row, column, half) + (half + margin) * signs @ self.axes)
+        sides = np.array(self.sides(half, margin))
+        return np.asarray(self.middle(row, column, half) + (sides * signs) @ self.axes)
 
     def corners(self, height: float = 0.5) -> FloatArray:
         """Return the eight corners of the box around the cubes, (8, 3), read-only."""
@@ -595,6 +634,7 @@ class Layout:
         heads: texts above columns
         marks: frames, lines and texts between the walls of a followed model
         sequence: the network that reads a sequence, whose lines `sequence_picture` draws; or None
+        crossbar: lines and lanes of a crossbar, which `crossbar_marks` draws; or None
     """
 
     plates: Sequence[Plate]
@@ -610,6 +650,7 @@ class Layout:
     heads: Sequence[WrittenWords] = ()
     marks: Sequence[DiagramMark] = ()
     sequence: SequencePlan | None = None
+    crossbar: Crossbar | None = None
 
     @cached_property
     def _known(self) -> dict[object, Any]:
@@ -618,6 +659,8 @@ class Layout:
     @cached_property
     def extent(self) -> FloatArray:
         """Points in space that the camera should include."""
+        if self.crossbar is not None:
+            return np.array(self.crossbar.corners)
         return np.vstack(
             [
                 np.zeros((0, 3)),

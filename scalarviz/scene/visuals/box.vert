@@ -13,6 +13,7 @@ attribute vec4 a_means;
 attribute vec4 a_tile;
 attribute vec4 a_strides;
 attribute vec4 a_focus;
+attribute vec4 a_bar;
 
 // The transform of the view and its inverse, defined by vispy.
 vec4 to_clip(vec4 point);
@@ -40,15 +41,20 @@ void main() {
     v_strides = strides = a_strides;
     v_up = vec4(on_axes(vec3(0.0, 1.0, 0.0)), a_size.z);
     v_key.w = a_size.w;
+#if BARS
+    v_bar = a_bar;
+    v_own = a_size.xy;
+#endif
     // Where cubes may be flat, the first one has the box of all.
     bool is_whole = FAR > 0 || a_size.x < 0.0;
     vec2 cell = max(a_size.xy, 0.0);
     float half_side = is_whole ? MOST * a_size.z : 1.01 * share(number(address(cell), 1.0));
     vec3 middle = middle_of(cell, half_side);
-    vec2 reach = half_side / cell_size;
+    vec3 sides = sides_of(half_side);
+    vec2 reach = sides.xy / cell_size;
     v_part = is_whole ? vec4(0.0, 0.0, grid.xy) : vec4(middle.xy - reach, middle.xy + reach);
     vec2 side = mix(v_part.xy, v_part.zw, a_corner.xy);
-    vec3 place = vec3(side, middle.z + (2.0 * a_corner.z - 1.0) * half_side);
+    vec3 place = vec3(side, middle.z + (2.0 * a_corner.z - 1.0) * sides.z);
     vec3 point = a_origin + place.x * a_along + place.y * a_across + place.z * a_toward;
     vec4 seen = to_clip(vec4(point, 1.0));
     // The eye is the origin of all rays; without perspective it is at infinity.

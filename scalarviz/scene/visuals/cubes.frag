@@ -154,9 +154,10 @@ void main() {
 #endif
 
     // Where the ray enters and leaves the box; v_place is on its far side.
-    float lowest = middle_of(vec2(0.0), MOST * v_up.w).z - MOST * v_up.w;
+    float deep = sides_of(MOST * v_up.w).z;
+    float lowest = middle_of(vec2(0.0), MOST * v_up.w).z - deep;
     vec3 low = (vec3(v_part.xy, lowest) - v_place) * inverse;
-    vec3 high = (vec3(v_part.zw, lowest + 2.0 * MOST * v_up.w) - v_place) * inverse;
+    vec3 high = (vec3(v_part.zw, lowest + 2.0 * deep) - v_place) * inverse;
     vec3 entries = min(low, high);
     vec3 exits = max(low, high);
     float enter = max(max(entries.x, entries.y), max(entries.z, nearest));
@@ -173,6 +174,10 @@ void main() {
     if (far < 1.0) {
         vec2 start = clamp((v_place + ray * enter).xy, v_part.xy, v_part.zw - 1e-3);
         cell = floor(start);
+#if BARS
+        bool is_single = v_own.x > -0.5;
+        cell = is_single ? floor(v_own + 0.5) : cell;
+#endif
         vec2 forward = vec2(greaterThan(ray_safe.xy, vec2(0.0)));
         vec2 next = (cell + forward - v_place.xy) * inverse.xy;
         vec2 apart = abs(inverse.xy);
@@ -180,7 +185,7 @@ void main() {
         for (int i = 0; i < STEPS; i++) {
             where = address(cell);
             half_side = share(number(where, 1.0));
-            vec3 halves = vec3(half_side / cell_size, half_side);
+            vec3 halves = sides_of(half_side) / cells;
             vec3 offset = middle_of(cell, half_side) - v_place;
             vec3 a = (offset - halves) * inverse;
             vec3 b = (offset + halves) * inverse;
@@ -192,6 +197,9 @@ void main() {
                 depth_at = first;
                 break;
             }
+#if BARS
+            if (is_single) break;
+#endif
             if (min(next.x, next.y) >= leave) break;
             vec2 choice = next.x < next.y ? vec2(1.0, 0.0) : vec2(0.0, 1.0);
             cell += choice * going;
@@ -205,10 +213,10 @@ void main() {
             result = vec3(index - blue * 65536.0 - green * 256.0, green, blue) / 255.0;
         } else if (met) {
             vec3 normal = -sign(ray_safe) * vec3(equal(ins, vec3(depth_at)));
-            vec3 on_cube = (v_place + ray * depth_at - middle_of(cell, half_side)) *
-                           cells / half_side;
+            vec3 sides = sides_of(half_side);
+            vec3 on_cube = (v_place + ray * depth_at - middle_of(cell, half_side)) * cells / sides;
             // Below 12 pixels a cube has neither bevel nor shine.
-            float pixels = half_side / wide_pixel;
+            float pixels = min(sides.x, min(sides.y, sides.z)) / wide_pixel;
             float large = clamp(pixels - 5.0, 0.0, 1.0);
             vec3 bevel = clamp((abs(on_cube) - 0.84) / 0.16, 0.0, large) * (1.0 - abs(normal));
             vec3 turned = normalize(normal + 0.9 * sign(on_cube) * bevel * bevel);

@@ -72,6 +72,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def __init__(self, plates: Sequence[Plate], count: int) -> None:
         self._far = True  # whether the shader can draw small cubes
         self._seated = any(plate.seat for plate in plates)
+        self._bars = any(plate.wide for plate in plates)
         Visual.__init__(self, *self._shaders(far=True))
         self._draw_mode = "triangles"
         state = {"depth_test": True, "depth_func": "less", "depth_mask": True, "blend": False}
@@ -101,7 +102,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.shared_program["u_ids"] = 0.0
 
     def _shaders(self, *, far: bool) -> tuple[str, str]:
-        return cubes(far=far, seated=self._seated)
+        return cubes(far=far, seated=self._seated, bars=self._bars)
 
     # Data to draw.
 
@@ -188,6 +189,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             grid = plate.grid
             self._table[i, 4] = [*grid.size[::-1], *grid.pitch[::-1]]
             self._table[i, 5] = [*grid.stride[::-1], *plate.cell]
+            self._table[i, 7] = [plate.wide, plate.deep, *plate.rise]
         self.scales(1.0, 1.0)
         self.lights()
 
@@ -378,7 +380,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
 def boxes_of(plate: Plate) -> Any:
     """Return column and row of each cube that has its own box; (-1, -1) for one common box."""
     row, column, _ = plate.cells()
-    return np.c_[column, row] if plate.seat and plate.size <= FEW else [(-1, -1)]
+    has_boxes = (plate.seat or plate.wide) and plate.size <= FEW
+    return np.c_[column, row] if has_boxes else [(-1, -1)]
 
 
 CubesNode = create_visual_node(CubesVisual)

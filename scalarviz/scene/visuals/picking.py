@@ -14,6 +14,8 @@ from scalarviz.scene.layout.points import Vector, dot3, minus3, row3, sphere_on,
 from scalarviz.scene.layout.projection import Projection
 from scalarviz.story.facts import NONE, Neuron
 
+HALF_CELL = 0.35  # cells around the foot of a bar that belong to it
+
 Half = Callable[[Plate, int], float]  # (plate, bank index) -> half the side of the cube
 
 
@@ -52,6 +54,8 @@ def walk(plate: Plate, start: Vector, ray: Vector, half: Half) -> tuple[int, flo
     axes = [(plate.along, width * width), (plate.across, height * height), (plate.toward, 1.0)]
     place = [dot3(axis, apart) / size for axis, size in axes]
     step = [dot3(axis, ray) / size or 1e-12 for axis, size in axes]
+    if plate.wide:
+        return walk_bars(plate, place, step, half)
     middle = [0.5 * plate.columns, 0.5 * plate.rows, plate.lowered(most)]
     enter, leave = passed(middle, [*middle[:2], most], place, step)
     enter = max(enter, 0.0)
@@ -72,6 +76,34 @@ def walk(plate: Plate, start: Vector, ray: Vector, half: Half) -> tuple[int, flo
         if first <= last and first >= enter - 1e-9:
             return index, first
     return NONE, math.inf
+
+
+def walk_bars(plate: Plate, place: list[float], step: list[float], half: Half) -> tuple[int, float]:
+    """Return the bank index of the bar that a ray hits, or NONE, and its distance.
+
+    A bar may reach into the next cells, and small bars are easy to hit: each has at least half of
+    its cell.
+    """
+    front = -place[2] / step[2]
+    column, row = [math.floor(place[axis] + step[axis] * front) for axis in (0, 1)]
+    found, nearest = NONE, math.inf
+    for i in range(-1, 2):
+        j, k = (row, column + i) if plate.rise[0] else (row + i, column)
+        if not (0 <= j < plate.rows and 0 <= k < plate.columns):
+            continue
+        index = plate.index_of(j, k)
+        side = half(plate, index)
+        sides = plate.sides(side)
+        sizes = [sides[0] / plate.cell[0], sides[1] / plate.cell[1], sides[2]]
+        first, last = passed(plate.standing(j, k, side), sizes, place, step)
+        if first <= last and first < nearest:
+            found, nearest = index, first
+    is_on = 0 <= column < plate.columns and 0 <= row < plate.rows
+    if found == NONE and is_on:
+        apart = [place[0] + step[0] * front - column - 0.5, place[1] + step[1] * front - row - 0.5]
+        if max(abs(apart[0]), abs(apart[1])) <= HALF_CELL:
+            return plate.index_of(row, column), front
+    return found, nearest
 
 
 def passed(

@@ -19,6 +19,7 @@ The shaders get the data of a plate as attributes of four numbers each, named by
     tile     columns and rows of a tile; cells from one tile to the next, to the right and downwards
     strides  numbers from one tile to the next, to the right and downwards; size of a cell
     focus    the cells in focus: first column and row, last column and row
+    bar      half the width and depth of bars, or 0; the way up, along columns and along rows
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ import re
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.scene.canvas import canvas2d
-from scalarviz.scene.layout.plates import LEAST, LEAST_ON_WALL, MOST
+from scalarviz.scene.layout.plates import LEAST, LEAST_ON_WALL, MOST, THINNEST
 
 SPLIT = 4096  # columns of the texture of numbers; a power of two
-TABLE = "grid", "scales", "looks", "means", "tile", "strides", "focus"
+TABLE = "grid", "scales", "looks", "means", "tile", "strides", "focus", "bar"
 STEPS = 512  # maximum cells that a ray passes
 COLORS = 1025  # entries of the color table: odd, so that the middle one is the color of 0
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.
@@ -51,16 +52,19 @@ BOX = text_beside(__file__, "box.vert") + TRANSFORMS + text_beside(__file__, "ke
 WALK = text_beside(__file__, "cubes.frag")
 
 
-def cubes(*, far: bool = True, seated: bool = True) -> tuple[str, str]:
+def cubes(*, far: bool = True, seated: bool = True, bars: bool = False) -> tuple[str, str]:
     """Return the vertex and the fragment shader of cubes.
 
     Args:
         far: whether cubes may be drawn flat or as mip levels because they are small
         seated: whether plates may have a seat
+        bars: whether plates may have bars
     """
     constants = {
         "FAR": int(far),
         "SEATED": int(seated),
+        "BARS": int(bars),
+        "THINNEST": THINNEST,
         "LEAST": LEAST,
         "LEAST_ON_WALL": LEAST_ON_WALL,
         "MOST": MOST,
@@ -98,6 +102,7 @@ PROGRAMS = {
     "cubes": cubes(),
     "near cubes": cubes(far=False),
     "cubes without seats": cubes(seated=False),
+    "bars": cubes(far=False, seated=False, bars=True),
     "pool": POOL,
     "grounds": GROUND,
     "spheres": SPHERE,

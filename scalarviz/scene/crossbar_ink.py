@@ -1,0 +1,246 @@
+"""Draws the marks of a crossbar on a canvas.
+
+Pages run it as JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from scalarviz.scene.crossbar_marks import (
+    APART,
+    DOT,
+    HEAD,
+    LayerNumbers,
+    Mark,
+    crossbar_lines,
+    crossbar_marks,
+    crossbar_notes,
+    light_on,
+)
+from scalarviz.scene.cube_numbers import first_rows
+from scalarviz.scene.layout.plates import PIXEL
+from scalarviz.scene.layout.points import vector
+from scalarviz.scene.layout.ways import BEHIND, on_curve
+from scalarviz.scene.lines import carried
+from scalarviz.scene.silhouettes import balls_of
+
+if TYPE_CHECKING:
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.frame_data import FrameData
+    from scalarviz.scene.layout.crossbar_layout import Crossbar
+    from scalarviz.scene.layout.division import Projection
+    from scalarviz.scene.layout.plates import Layout
+
+GROWS = 1.5  # maximum size of letters when the camera is close, relative to the picture's
+MIXED = 0.45  # part of the ink in the color of a number
+
+
+class Sheet:
+    """Where the marks of a crossbar are in the picture: an affine map.
+
+    Args:
+        placed: the crossbar
+        see: the projection
+    """
+
+    def __init__(self, placed: Crossbar, see: Projection) -> None:
+        corners = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)]
+        points = [
+            vector(PIXEL * (x - placed.corner[0]), PIXEL * (placed.corner[1] - y), 0.0)
+            for x, y in corners
+        ]
+        start, right, down = balls_of(see, points, 0.0)
+        self.start = start.x, start.y
+        self.right = right.x - start.x, right.y - start.y
+        self.down = down.x - start.x, down.y - start.y
+        self.zoom = math.hypot(*self.right)
+
+    def __call__(self, place: tuple[float, float]) -> tuple[float, float]:
+        x, y = place
+        return (
+            self.start[0] + x * self.right[0] + y * self.down[0],
+            self.start[1] + x * self.right[1] + y * self.down[1],
+        )
+
+
+def layer_numbers(frame_data: FrameData) -> list[LayerNumbers]:
+    """Return the numbers of each layer of a crossbar for the sample that is shown."""
+    layout: Layout = frame_data.layout
+    known = frame_data.buffers.values
+    weights = frame_data.weights if len(frame_data.weights) else frame_data.cubes.sizes
+    found: list[LayerNumbers] = []
+    for fan in layout.fans:
+        before, after = layout.neurons[fan.before], layout.neurons[fan.after]
+        has_inputs = before.values in known or before.sums in known
+        numbers = carried(fan, frame_data)
+        count = len(numbers.values)
+        comes = numbers.values if has_inputs else [math.nan] * count
+        unknown = [math.nan] * fan.units
+        sums = known.get(after.sums or after.values)
+        results = known.get(after.values)
+        rows = fan.all_rows.tolist()
+        found.append(
+            LayerNumbers(
+                comes,
+                [[float(weights[row]) for row in each] for each in rows],
+                rows,
+                unknown if sums is None else [float(each) for each in sums],
+                unknown if results is None else [float(each) for each in results],
+                after.curve,
+                after.bends,
+                after.buffer,
+                after.names,
+            )
+        )
+    return found
+
+
+def lit_colors(frame_data: FrameData) -> dict[int, float]:
+    """Return the numbers for the colors of bars, by bank index: their sign times their light."""
+    scale = float(frame_data.cubes.color_scales[0])
+    found: dict[int, float] = {}
+    for layer in layer_numbers(frame_data):
+        for weights, rows, lights in zip(layer.weights, layer.rows, light_on(layer), strict=True):
+            for weight, row, light in zip(weights, rows, lights, strict=True):
+                found[row] = math.copysign(scale * light, weight) if weight else 0.0
+    return found
+
+
+def draw_crossbar_lines(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
+) -> None:
+    """Draw the lines of a crossbar, behind its bars."""
+    placed = frame_data.layout.crossbar
+    if placed is not None:
+        sheet = Sheet(placed, see)
+        for mark in crossbar_lines(placed, layer_numbers(frame_data)):
+            draw_mark(canvas, theme, sheet, mark, BEHIND[0])
+
+
+def draw_crossbar_marks(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
+) -> None:
+    """Draw what is written on a crossbar."""
+    placed = frame_data.layout.crossbar
+    if placed is None or not see.camera.is_front:
+        return
+    sheet, layers = Sheet(placed, see), layer_numbers(frame_data)
+    plate = frame_data.layout.plates[0]
+    unit = 2.0 * plate.half / PIXEL / float(frame_data.cubes.size_scales[0])
+    asked = [*first_rows(frame_data)]
+    marks = crossbar_marks(placed, layers, plate.wide / PIXEL, unit, asked)
+    for mark in [*marks, *crossbar_notes(placed, layers, unit)]:
+        draw_mark(canvas, theme, sheet, mark, -1.0)
+
+
+def color_of(theme: Theme, name: str) -> str:
+    """Return a color of the theme; "negative" and "positive" are those of numbers."""
+    if name in ("negative", "positive"):
+        return theme.signs[name == "positive"]
+    return str(getattr(theme, name))
+
+
+def mixed(color: str, other: str, part: float) -> str:
+    """Return a color mixed with a part of another one."""
+    pairs = [(int(color[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join([f"{round(a + part * (b - a)):02x}" for a, b in pairs])
+
+
+def faint(color: str, strength: float) -> str:
+    """Return a color with an opacity."""
+    return f"{color[:7]}{round(255 * strength):02x}"
+
+
+def draw_mark(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark, depth: float) -> None:
+    """Draw one mark."""
+    scale = canvas.scale
+    zoom = min(sheet.zoom, GROWS * scale)
+    points = [sheet(each) for each in mark.points]
+    color = faint(color_of(theme, mark.color), mark.strength)
+    first, last = points[0], points[len(points) - 1]
+    width = mark.width * zoom
+    if mark.kind in ("line", "arrow"):
+        canvas.segments([first], [last], color, width=width, depth=depth)
+        if mark.kind == "arrow":
+            far = math.hypot(last[0] - first[0], last[1] - first[1]) or 1.0
+            part = HEAD * zoom / far
+            back = last[0] + part * (first[0] - last[0]), last[1] + part * (first[1] - last[1])
+            canvas.arrows([back], [last], color, width=width, head=HEAD * zoom, depth=depth)
+    elif mark.kind == "dots":
+        far = math.hypot(last[0] - first[0], last[1] - first[1])
+        count = max(1, int(far / ((DOT + APART) * zoom)))
+        starts = [between(first, last, i / count) for i in range(count)]
+        ends = [between(first, last, (i + DOT / (DOT + APART)) / count) for i in range(count)]
+        canvas.segments(starts, ends, color, width=width, depth=depth)
+    elif mark.kind == "words":
+        write(canvas, theme, first, mark, zoom)
+    elif mark.kind == "token":
+        canvas.discs(
+            [first], mark.width * zoom, theme.panel[:7], outline=theme.faint, line=1.3 * scale
+        )
+        write(canvas, theme, first, mark, zoom)
+    elif mark.kind == "curve":
+        draw_curve(canvas, theme, first, mark, 0.5 * width)
+    elif mark.kind == "frame":
+        (left, top), (right, low) = first, last
+        fill = faint(theme.lit, 0.05)
+        canvas.box(
+            *(left, top, right - left, low - top, fill),
+            radius=12.0 * zoom,
+            outline=color,
+            line=1.2 * scale,
+        )
+
+
+def draw_curve(
+    canvas: Canvas2D, theme: Theme, place: tuple[float, float], mark: Mark, half: float
+) -> None:
+    """Draw the curve of an activation in a square, with a dot at its number if that is known."""
+    (x, y), bends, last = place, mark.bends, len(mark.bends) - 1
+    low: float = min([0.0, *bends])
+    up: float = 1.1 * half / ((max([0.0, *bends]) - low) or 1.0)
+    look = theme.panel[:7], theme.wire
+    side = 2.0 * half
+    canvas.box(
+        x - half, y - half, side, side, look[0], radius=0.46 * half, outline=look[1], line=1.2
+    )
+    path = [
+        (x + 0.72 * half * (2.0 * i / last - 1.0), y + 0.55 * half - up * (bend - low))
+        for i, bend in enumerate(bends)
+    ]
+    canvas.segments(path[:last], path[1:], theme.quiet, width=0.14 * half)
+    if math.isfinite(mark.value):
+        along, height = on_curve(bends, mark.value)
+        dot = [(x + 0.72 * half * along, y + 0.55 * half - up * (height - low))]
+        canvas.segments(dot, dot, theme.lit, width=0.5 * half)
+
+
+def between(
+    start: tuple[float, float], end: tuple[float, float], part: float
+) -> tuple[float, float]:
+    """Return a point between two others."""
+    return start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1])
+
+
+def write(
+    canvas: Canvas2D, theme: Theme, place: tuple[float, float], mark: Mark, zoom: float
+) -> None:
+    """Write the text of a mark, vertically centered at a point."""
+    color = color_of(theme, mark.color)
+    if mark.color in ("negative", "positive"):
+        color = mixed(color, theme.ink, MIXED)
+    size = mark.size * (zoom if mark.kind == "token" else max(zoom, 0.9 * canvas.scale))
+    anchor = "center" if mark.kind == "token" else mark.anchor
+    canvas.text(
+        place[0],
+        place[1] + 0.36 * size,
+        mark.words,
+        size=size,
+        color=color,
+        bold=mark.bold,
+        anchor=anchor,
+        outline=theme.ground,
+    )

@@ -1,0 +1,379 @@
+"""The marks of a crossbar: its lines, curves, numbers and sums, as plain data.
+
+Bars and neurons are solids, see `crossbar_layout`; all other marks are made here, in pixels of the
+boards, and drawn by `crossbar_ink`.
+
+Pages run it as JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.scene.layout.crossbar import CURVED
+from scalarviz.story.facts import NONE, Neuron
+from scalarviz.story.panel_words import closing
+
+if TYPE_CHECKING:
+    from scalarviz.scene.layout.crossbar import Board
+    from scalarviz.scene.layout.crossbar_layout import Crossbar, Lane
+
+S_SHAPED = "tanh", "sigmoid"
+DARK = 0.42  # light on the bar of a weight whose product is 0; 1 for the largest of its layer
+HAIR, WIDEST = 1.0, 4.5  # pixels of a line that carries 0, and those added for the largest number
+BIAS_LINE, SUM_LINE, LANE_LINE = 1.4, 1.2, 1.8  # pixels of other lines
+DOT, APART = 2.0, 5.0  # length and distance of the dots of a line from the 1 to biases
+FULL, PALE = 0.5, 0.5  # opacity of lines of inputs, and of lines of neurons
+HEAD, TIP = 7.0, 1.5  # length of an arrow head, and its distance from the neuron
+CURVE, ALONG = 18.0, 0.56  # side of an activation's curve, and its place between bias and neuron
+ONE = 13.0  # radius of the 1 before biases
+LETTERS, SMALL, NARROW = 12.0, 11.0, 18.0  # size of letters, and beside bars of less half width
+NUMBERED = 52.0, 40.0  # minimum width and height of a cell whose bar has its number
+ASIDE, OVER = 4.0, 9.0  # from a bar to its number, and from the line to its middle,
+CLOSE = 0.18  # at most this part of the distance of lines
+LETTER, SPACE = 7.3, 6.0  # pixels of a digit, and between a weight and the rest of its line
+SUMMED, LOWEST = 33.0, 52.0  # from a row down to its products, at least and at most
+LINE = 8.0  # half the distance of two lines of text
+PAD = 10.0  # between what a lane contains and its frame
+NAMED = 10.0  # between an input and its name
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line, a text, or another flat mark on a board.
+
+    Attributes:
+        kind: "line", "dots", "arrow" (a head at the last point), "words", "token" (a 1 in a
+            circle), "curve" (of an activation, in a square) or "frame" (a box of two corners)
+        points: its points, in pixels of the boards
+        color: "negative", "positive", or an attribute of the theme
+        width: of a line; radius of a token; side of a curve
+        words: text of words and tokens
+        size: of letters, for a picture of scale 1
+        anchor: position of the point in the text
+        bold: whether letters are bold
+        strength: opacity
+        value: number of a curve, drawn as a dot; NaN for none
+        bends: heights of a curve, from left to right
+        row, neuron: the weight, or the neuron, that the mark belongs to; NONE and None for neither
+    """
+
+    kind: str
+    points: Sequence[tuple[float, float]]
+    color: str = "ink"
+    width: float = 1.0
+    words: str = ""
+    size: float = LETTERS
+    anchor: str = "left"
+    bold: bool = False
+    strength: float = 1.0
+    value: float = math.nan
+    bends: Sequence[float] = ()
+    row: int = NONE
+    neuron: Neuron | None = None
+
+
+@dataclass(frozen=True)
+class LayerNumbers:
+    """The numbers of a layer for one sample.
+
+    Attributes:
+        comes: values of the inputs; NaN if unknown
+        weights: for each neuron its weights, the bias last if there is one
+        rows: bank indices of these
+        sums, results: sums and outputs of the neurons; NaN if unknown
+        curve: name of the activation, "" for none
+        bends: heights of its curve, from left to right
+        buffer: name of the buffer of the neurons
+        names: names of the neurons
+    """
+
+    comes: Sequence[float]
+    weights: Sequence[Sequence[float]]
+    rows: Sequence[Sequence[int]]
+    sums: Sequence[float]
+    results: Sequence[float]
+    curve: str
+    bends: Sequence[float]
+    buffer: str
+    names: Sequence[str]
+
+    @property
+    def has_bias(self) -> bool:
+        return len(self.weights[0]) > len(self.comes)
+
+
+def light_on(layer: LayerNumbers) -> list[list[float]]:
+    """Return how bright the bar of each weight is, from DARK to 1: as large as its product."""
+    comes = [*layer.comes, 1.0]
+    products = [
+        [abs(weight * comes[i]) for i, weight in enumerate(weights)] for weights in layer.weights
+    ]
+    known = [each for row in products for each in row if math.isfinite(each)]
+    most: float = max([0.0, *known])
+    if most == 0.0:
+        return [[1.0 for _ in row] for row in products]
+    return [
+        [
+            DARK + (1.0 - DARK) * math.sqrt(each / most) if math.isfinite(each) else 1.0
+            for each in row
+        ]
+        for row in products
+    ]
+
+
+def crossbar_lines(placed: Crossbar, layers: Sequence[LayerNumbers]) -> list[Mark]:
+    """Return the lines of all layers, which are behind the bars."""
+    found: list[Mark] = []
+    for number, (board, layer) in enumerate(zip(placed.boards, layers, strict=True)):
+        known = [abs(each) for each in layer.comes if math.isfinite(each)]
+        top = max([1.0, *known])
+        for i, value in enumerate(layer.comes):
+            ends = [board.source(i), board.end(i)]
+            part = min(1.0, abs(value) / top) if math.isfinite(value) else 0.0
+            if part < 0.005:
+                found.append(Mark("line", ends, "faint", HAIR, strength=PALE))
+            else:
+                color = "positive" if value > 0.0 else "negative"
+                found.append(Mark("line", ends, color, HAIR + WIDEST * part, strength=FULL))
+        if layer.has_bias:
+            last = len(layer.comes)
+            ends = [board.source(last), board.end(last)]
+            found.append(Mark("dots", ends, "faint", BIAS_LINE, strength=0.9))
+        for j in range(len(board.neurons)):
+            is_lane = lane_of(placed, number, j) is not None
+            ends = [board.begin(j), tip_of(placed, board, j)]
+            color, width = ("lit", LANE_LINE) if is_lane else ("quiet", SUM_LINE)
+            strength = 1.0 if is_lane else PALE
+            neuron = layer.buffer, j
+            found.append(Mark("arrow", ends, color, width, strength=strength, neuron=neuron))
+    return found
+
+
+def lane_of(placed: Crossbar, layer: int, neuron: int) -> Lane | None:
+    """Return the lane of a neuron, or None."""
+    found = [each for each in placed.lanes if (each.layer, each.neuron) == (layer, neuron)]
+    return found[0] if len(found) > 0 else None
+
+
+def tip_of(placed: Crossbar, board: Board, neuron: int) -> tuple[float, float]:
+    """Return the point at which the line of a neuron reaches it."""
+    x, y = board.neuron(neuron)
+    before = board.way * (0.5 * placed.size_of(board) + TIP)
+    return (x, y - before) if board.across else (x - before, y)
+
+
+def crossbar_marks(
+    placed: Crossbar,
+    layers: Sequence[LayerNumbers],
+    wide: float,
+    unit: float,
+    asked: Sequence[int],
+) -> list[Mark]:
+    """Return what is written and drawn over the bars of all layers.
+
+    Args:
+        asked: bank indices of weights whose numbers are written in any case
+        wide: half the width of a bar in pixels
+        unit: height of the bar of 1 in pixels
+    """
+    found: list[Mark] = []
+    cells = placed.cells
+    has_numbers = cells.wide >= NUMBERED[0] and cells.high >= NUMBERED[1]
+    for number, (board, layer) in enumerate(zip(placed.boards, layers, strict=True)):
+        if layer.has_bias:
+            x, y = board.source(len(layer.comes))
+            radius = min(ONE, 0.42 * cells.least)
+            found.append(Mark("token", [(x, y)], "quiet", radius, "1", size=0.9 * radius))
+        if layer.curve not in ("", "linear") and cells.end >= CURVED:
+            for j in range(len(board.neurons)):
+                place = curve_at(placed, board, j)
+                value = layer.sums[j]
+                found.append(Mark("curve", [place], "quiet", CURVE, value=value, bends=layer.bends))
+        for j, (weights, rows) in enumerate(zip(layer.weights, layer.rows, strict=True)):
+            lane = lane_of(placed, number, j)
+            if lane is not None:
+                found += lane_marks(placed, board, layer, j, wide, unit)
+                continue
+            for i, weight in enumerate(weights):
+                if has_numbers or rows[i] in asked:
+                    digits = 2 if abs(weight) < 0.995 or rows[i] in asked else 1
+                    said = zeroless(typeset(short(weight, digits)))
+                    found.append(beside(board, j, i, weight, said, wide, rows[i]))
+    return found
+
+
+def beside(
+    board: Board, neuron: int, column: int, weight: float, said: str, wide: float, row: int
+) -> Mark:
+    """Return the number of a weight, beside its bar: over the line if positive, else below it."""
+    x, y = board.weight(neuron, column)
+    color = "negative" if weight < 0.0 else "positive"
+    up = level_of(board, column, weight)
+    size = SMALL if wide < NARROW else LETTERS
+    return Mark("words", [(x + wide + ASIDE, y + up)], color, words=said, size=size, row=row)
+
+
+def level_of(board: Board, column: int, weight: float) -> float:
+    """Return how far the number of a weight is below its line; below a bias would be its curve."""
+    is_last = board.across and column == len(board.inputs) - 1
+    lines = board.inputs if board.across else board.neurons
+    apart = [abs(b - a) for a, b in pairwise(lines[: len(lines) - board.across])]
+    up: float = min([OVER, *[CLOSE * each for each in apart]])
+    return up if weight < 0.0 and not is_last else -up
+
+
+def curve_at(placed: Crossbar, board: Board, neuron: int) -> tuple[float, float]:
+    """Return the middle of an activation's curve, on the line of a neuron after its last weight."""
+    x, y = board.neuron(neuron)
+    last = board.weight(neuron, len(board.inputs) - 1)
+    end = tip_of(placed, board, neuron)
+    if board.across:
+        return x, last[1] + ALONG * (end[1] - last[1])
+    return end[0] - HEAD - 0.7 * CURVE, y
+
+
+def zeroless(said: str) -> str:
+    """Return a number without digits if all of them are 0."""
+    return "0" if not said.strip("−.0") else said
+
+
+def lane_marks(
+    placed: Crossbar, board: Board, layer: LayerNumbers, neuron: int, wide: float, unit: float
+) -> list[Mark]:
+    """Return the products of a neuron beside its bars, with their sum; numbers close as printed."""
+    weights, rows, total = layer.weights[neuron], layer.rows[neuron], layer.sums[neuron]
+    comes = [*layer.comes, 1.0][: len(weights)]
+    low = low_of(weights, unit)
+    found = [frame_of(placed, board, neuron, low)]
+    if not all(math.isfinite(each) for each in [*comes, total]):
+        for i, weight in enumerate(weights):
+            said = zeroless(typeset(short(weight)))
+            found.append(beside(board, neuron, i, weight, said, wide, rows[i]))
+        return found
+    lines = closing(comes, weights, total)
+    for i, (x, w, product) in enumerate(lines[: len(weights)]):
+        factor, adds = zeroless(w), zeroless(product)
+        found.append(beside(board, neuron, i, weights[i], factor, wide, rows[i]))
+        at, level = board.weight(neuron, i)
+        if board.across:
+            is_bias, is_silent = i == len(layer.comes), comes[i] == 0.0
+            said = f"= {adds}" if is_bias else f"× {zeroless(x)} = {adds}"
+            said, color = (text("crossbar.silent"), "faint") if is_silent else (said, "lit")
+            up = level_of(board, i, weights[i])
+            place = at + wide + ASIDE + LETTER * len(factor) + SPACE, level + up
+            size = SMALL if wide < NARROW else LETTERS
+            found.append(Mark("words", [place], color, words=said, size=size, row=rows[i]))
+        else:
+            sign = "+ " if i > 0 and not adds.startswith("−") else ""
+            place, words = (at, level + low), f"{sign}{adds}"
+            found.append(Mark("words", [place], "lit", words=words, anchor="center", row=rows[i]))
+    return [*found, *lane_sum(placed, board, layer, neuron, lines[len(lines) - 1][2], low)]
+
+
+def lane_sum(
+    placed: Crossbar, board: Board, layer: LayerNumbers, neuron: int, total: str, below: float
+) -> list[Mark]:
+    """Return the sum of a lane and the output of its activation, before its neuron.
+
+    Args:
+        total: the sum as printed
+        below: how far below a row its products are
+    """
+    x, y = curve_at(placed, board, neuron)
+    result, half = layer.results[neuron], 0.5 * placed.size_of(board)
+    is_bent = layer.curve not in ("", "linear") and math.isfinite(result)
+    key = "crossbar.bent.s" if layer.curve in S_SHAPED else "crossbar.bent"
+    bent = text(key, result=zeroless(typeset(short(result)))) if is_bent else ""
+    if not board.across:
+        right = board.ball - half - 4.0
+        lines = [((right, y + below), f"= {zeroless(total)}")]
+        lines.append(((right, y + below + 2.0 * LINE), bent))
+    else:
+        said = text("crossbar.sum", sum=zeroless(total))
+        if placed.cells.end >= CURVED:
+            left, up = x + 0.5 * CURVE + 6.0, LINE * is_bent
+            lines = [((left, y - up), said), ((left, y + up), bent)]
+        else:  # beside the neuron, above its answer
+            place = x + half + 8.0, board.ball - 1.2 * LINE
+            lines = [(place, f"{said}; {bent}" if is_bent else said)]
+    anchor, of = "left" if board.across else "right", (layer.buffer, neuron)
+    return [
+        Mark("words", [place], "lit", words=said, anchor=anchor, bold=True, neuron=of)
+        for place, said in lines
+        if said
+    ]
+
+
+def low_of(weights: Sequence[float], unit: float) -> float:
+    """Return how far below a row its products are: below its bars, if there is room."""
+    deepest: float = max([0.0, *[-each * unit for each in weights]])
+    return min(max(SUMMED, deepest + 12.0), LOWEST)
+
+
+def frame_of(placed: Crossbar, board: Board, neuron: int, below: float) -> Mark:
+    """Return the frame around a lane; the products of a row are `below` it."""
+    x, y = board.neuron(neuron)
+    half, cells = 0.5 * placed.size_of(board), placed.cells
+    first, free = board.begin(neuron), placed.free_of(board, neuron)
+    if board.across:
+        left = x - max(half, 0.36 * cells.wide) - PAD
+        right = x + 0.5 * cells.wide + free - 4.0
+        ends = first[1] - board.way * 0.62 * cells.high, y + board.way * (half + PAD)
+        corners = [(left, min(ends)), (right, max(ends))]
+    else:
+        top = y - max(half + 4.0, 0.5 * cells.high)
+        low = y + below + 30.0
+        left = min(first[0], x) - max(0.36 * cells.wide, half) - PAD
+        corners = [(left, top), (x + half + PAD, low)]
+    return Mark("frame", corners, "lit", strength=0.6)
+
+
+def crossbar_notes(placed: Crossbar, layers: Sequence[LayerNumbers], unit: float) -> list[Mark]:
+    """Return the words that say what columns and rows are."""
+    found: list[Mark] = []
+    for lane in placed.lanes:
+        board, layer = placed.boards[lane.layer], layers[lane.layer]
+        frame = frame_of(placed, board, lane.neuron, low_of(layer.weights[lane.neuron], unit))
+        left, top = frame.points[0]
+        if board.across:
+            words, low = text("crossbar.column"), frame.points[1][1]
+            place = left + PAD, top + 14.0 if board.way > 0 else low - 10.0
+            found.append(Mark("words", [place], "lit", words=words))
+        elif lane.layer == 1:
+            lines = text("crossbar.row").split("\n")
+            middle = board.neuron(lane.neuron)[1] + 0.5 * SUMMED
+            for i, words in enumerate(lines):
+                place = left - PAD, middle + 2.2 * LINE * (i - 0.5 * (len(lines) - 1))
+                found.append(Mark("words", [place], "lit", words=words, anchor="right"))
+    first = placed.boards[0]
+    if layers[0].has_bias and first.across:
+        x, y = first.source(len(layers[0].comes))
+        words = text("crossbar.one")
+        place = x + ONE + 8.0, y + ONE + 12.0
+        found.append(Mark("words", [place], "lit", words=words, anchor="right"))
+    return [*found, *layer_notes(placed)]
+
+
+def layer_notes(placed: Crossbar) -> list[Mark]:
+    """Return how many columns or rows the neurons of each layer without a lane are."""
+    found: list[Mark] = []
+    cells = placed.cells
+    for number, board in enumerate(placed.boards):
+        count = len(board.neurons)
+        if count < 2 or any(each.layer == number for each in placed.lanes):
+            continue
+        key = "crossbar.columns" if board.across else "crossbar.rows"
+        words = text(key if number == 0 else f"{key}.more", count=count)
+        if board.across:
+            x, y = min(board.neurons), board.begin(0)[1] - 0.75 * cells.high * board.way
+        else:
+            x, y = min(board.inputs), max(board.neurons) + 0.66 * cells.high
+        found.append(Mark("words", [(x - 0.3 * cells.wide, y)], "lit", words=words))
+    return found
