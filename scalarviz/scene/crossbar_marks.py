@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
-from scalarviz.scene.layout.crossbar import CURVED
 from scalarviz.story.facts import NONE, Neuron
 from scalarviz.story.panel_words import closing
 
@@ -191,7 +190,7 @@ def crossbar_marks(
             x, y = board.source(len(layer.comes))
             radius = min(ONE, 0.42 * cells.least)
             found.append(Mark("token", [(x, y)], "quiet", radius, "1", size=0.9 * radius))
-        if layer.curve not in ("", "linear") and cells.end >= CURVED:
+        if layer.curve not in ("", "linear") and cells.curved:
             for j in range(len(board.neurons)):
                 place = curve_at(placed, board, j)
                 value = layer.sums[j]
@@ -297,7 +296,7 @@ def lane_sum(
         lines.append(((right, y + below + 2.0 * LINE), bent))
     else:
         said = text("crossbar.sum", sum=zeroless(total))
-        if placed.cells.end >= CURVED:
+        if placed.cells.curved:
             left, up = x + 0.5 * CURVE + 6.0, LINE * is_bent
             lines = [((left, y - up), said), ((left, y + up), bent)]
         else:  # beside the neuron, above its answer

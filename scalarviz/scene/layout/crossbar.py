@@ -12,18 +12,19 @@ Pages run it as JavaScript, see docs/TRANSLATOR.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 BIAS = 0.9  # cells from the last weight of a neuron to its bias
 # Sizes of the neurons that are tried, by the wanted one, from large to small.
-ENDS = 2.0, 1.5, 1.0, 0.75, 0.5, 0.35
+ENDS = 1.5, 1.25, 1.0, 0.8, 0.6, 0.45, 0.35
 LARGEST, SMALLEST, HALVINGS = 130.0, 2.0, 24  # pixels of a cell, and steps of the search
 FLAT, TALL = 1.9, 1.3  # maximum width of a cell by its height, and height by its width
 WIDE = 1.35  # a cell is good if it is so much wider than high, since numbers are beside its cube
-CROWDED = 0.62  # maximum size of neurons by the cell
+CROWDED, CROWDING = 0.62, 0.5  # cell by the size of neurons at least, and what others are worth
 BETWEEN = 0.22  # between a neuron and the nearest line across, by the size of the neuron
 APART, CURVE = 6.0, 32.0  # the same in pixels, in addition; and for the curve of an activation
-CURVED = 30.0  # minimum size of a neuron with a curve before it
+CURVED, BETTER = 44.0, 1.2  # minimum cell with curves, and what they are worth
+SMALL = 0.6  # exponent of the size of neurons in what cells are worth
 NUMBER, SUM = 24.0, 40.0  # beside a bias in a row, for its number, or else for the sum
 ENOUGH = 48.0  # size of cells from which on neurons rather grow
 
@@ -89,12 +90,14 @@ class Cells:
         wide, high: distance of neighboring lines to the right and downwards
         end: size of a neuron
         across: whether the inputs of the first layer run from left to right
+        curved: whether the curve of its activation is before each neuron
     """
 
     wide: float
     high: float
     end: float
     across: bool
+    curved: bool
 
     @property
     def size(self) -> float:
@@ -109,7 +112,7 @@ class Cells:
     @property
     def gap(self) -> float:
         """Room between a neuron and the nearest line across."""
-        return BETWEEN * self.end + APART + CURVE * (self.end >= CURVED)
+        return BETWEEN * self.end + APART + CURVE * self.curved
 
 
 Room = Mapping[tuple[int, int], float]  # (layer, neuron) -> pixels kept free beside its line
@@ -141,7 +144,7 @@ def boards_of(
             at += pitch + (free if before > 0 else 0.0)
         inputs = [*lines, *[last for _ in range(biased[layer])]]
         is_told = any(key[0] == layer for key in room)  # its sum is there
-        number = NUMBER if cells.end >= CURVED else SUM if is_told else 0.0
+        number = NUMBER if cells.curved else SUM if is_told else 0.0
         to = reach if across else reach + number
         found.append(Board(across, inputs, sorted(own), start, last + way * to, way))
         start, lines, before = found[-1].ball, found[-1].neurons, way
@@ -179,14 +182,20 @@ def fit(
         end: wanted size of a neuron
         across: whether the inputs of the first layer run from left to right
     """
-    best, found = -1.0, Cells(SMALLEST, SMALLEST, end * ENDS[-1], across)
-    for factor in ENDS:
-        size = factor * end
-        wide = largest(sizes, Cells(0.0, 40.0, size, across), width, biased, room)
-        high = largest(sizes, Cells(40.0, 0.0, size, across), height, biased, room)
-        cells = Cells(min(wide, FLAT * high), min(high, TALL * wide), size, across)
-        fits = CROWDED * size <= min(cells.wide, cells.high) or factor == ENDS[-1]
-        score = min(cells.size, ENOUGH) * min(1.0, size / end) ** 0.5 * (1.0 if fits else 0.5)
+    best, found = -1.0, Cells(SMALLEST, SMALLEST, end * ENDS[-1], across, curved=False)
+    tried = [(each * end, curved) for each in ENDS for curved in (True, False)]
+    for size, curved in tried:
+        start = Cells(0.0, 40.0, size, across, curved)
+        wide = largest(sizes, start, width, biased, room)
+        high = largest(sizes, replace(start, wide=40.0, high=0.0), height, biased, room)
+        cells = Cells(min(wide, FLAT * high), min(high, TALL * wide), size, across, curved)
+        least = min(cells.wide, cells.high)
+        if curved and least < CURVED:
+            continue
+        score = (
+            min(cells.size, ENOUGH) * min(1.0, size / end) ** SMALL * (BETTER if curved else 1.0)
+        )
+        score *= 1.0 if CROWDED * size <= least else CROWDING
         if score > best + 1e-9:
             best, found = score, cells
     return found, best
@@ -201,7 +210,7 @@ def largest(
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         wide, tall = (middle, cells.high) if is_wide else (cells.wide, middle)
-        tried = Cells(wide, tall, cells.end, cells.across)
+        tried = replace(cells, wide=wide, high=tall)
         left, top, right, bottom = bounds_of(boards_of(sizes, tried, biased, room), room)
         taken = right - left if is_wide else bottom - top
         low, high = (middle, high) if taken + tried.end <= most else (low, middle)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Operation
 from scalarviz.scene.layout.camera import FRONT, Camera
-from scalarviz.scene.layout.crossbar import CURVED, Board, Cells, Room, boards_of, bounds_of, fit
+from scalarviz.scene.layout.crossbar import Board, Cells, Room, boards_of, bounds_of, fit
 from scalarviz.scene.layout.plates import (
     NEAR,
     PIXEL,
@@ -219,13 +219,12 @@ def best_cells(
             for each in several
         }
         cells, good = fit(sizes, width, height, end, biased, free, across=across)
-        has_curve = cells.end >= CURVED
         if len(several) > 1:
-            is_legible = has_curve and cells.wide >= LEGIBLE[0]
+            is_legible = cells.curved and cells.wide >= LEGIBLE[0]
         elif rows:
             is_legible = cells.wide >= LEGIBLE[1]
         else:
-            is_legible = cells.high >= LINE and (has_curve or several[0].layer == last)
+            is_legible = cells.high >= LINE and (cells.curved or several[0].layer == last)
         if is_legible and good >= WORTH * most:
             return cells, several, free, good
     return plain, [], {}, most
