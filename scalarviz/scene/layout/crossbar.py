@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 BIAS = 0.9  # cells from the last weight of a neuron to its bias
 # Sizes of the neurons that are tried, by the wanted one, from large to small.
 ENDS = 1.5, 1.25, 1.0, 0.8, 0.6, 0.45, 0.35
-LARGEST, SMALLEST, HALVINGS = 130.0, 2.0, 24  # pixels of a cell, and steps of the search
+LARGEST, SMALLEST, SECANTS = 130.0, 2.0, 3  # pixels of a cell; steps of the search
 FLAT, TALL = 1.9, 1.3  # maximum width of a cell by its height, and height by its width
 WIDE = 1.35  # a cell is good if it is so much wider than high, since numbers are beside its cube
 CROWDED, CROWDING = 0.62, 0.5  # cell by the size of neurons at least, and what others are worth
@@ -205,13 +205,19 @@ def largest(
     sizes: Sequence[int], cells: Cells, most: float, biased: Sequence[bool], room: Room
 ) -> float:
     """Return the largest width or height of a cell, whichever is 0 in `cells`, within `most`."""
-    low, high = SMALLEST, LARGEST
     is_wide = cells.wide == 0.0
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        wide, tall = (middle, cells.high) if is_wide else (cells.wide, middle)
+
+    def taken(side: float) -> float:
+        wide, tall = (side, cells.high) if is_wide else (cells.wide, side)
         tried = replace(cells, wide=wide, high=tall)
         left, top, right, bottom = bounds_of(boards_of(sizes, tried, biased, room), room)
-        taken = right - left if is_wide else bottom - top
-        low, high = (middle, high) if taken + tried.end <= most else (low, middle)
+        return (right - left if is_wide else bottom - top) + tried.end - most
+
+    low, high = SMALLEST, LARGEST
+    under, over = taken(low), taken(high)
+    if over <= 0.0:
+        return high
+    for _ in range(SECANTS if under < 0.0 else 0):  # nearly linear, and convex
+        low = low - under * (high - low) / (over - under)
+        under = taken(low)
     return low
