@@ -6,6 +6,7 @@ Pages run it as JavaScript, see docs/TRANSLATOR.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scalarviz.scene.crossbar_marks import (
@@ -18,12 +19,14 @@ from scalarviz.scene.crossbar_marks import (
     crossbar_marks,
     crossbar_notes,
     light_on,
+    pull_marks,
 )
 from scalarviz.scene.cube_numbers import first_rows
 from scalarviz.scene.layout.plates import PIXEL
 from scalarviz.scene.layout.points import vector
 from scalarviz.scene.layout.ways import BEHIND, on_curve
 from scalarviz.scene.lines import carried
+from scalarviz.scene.pace import BACK
 from scalarviz.scene.silhouettes import balls_of
 
 if TYPE_CHECKING:
@@ -116,8 +119,47 @@ def draw_crossbar_lines(
     placed = frame_data.layout.crossbar
     if placed is not None:
         sheet = Sheet(placed, see)
-        for mark in crossbar_lines(placed, layer_numbers(frame_data)):
+        layers = layer_numbers(frame_data)
+        for mark in [*crossbar_lines(placed, layers), *pulls_in(frame_data, layers)]:
             draw_mark(canvas, theme, sheet, mark, BEHIND[0])
+
+
+def pulls_in(frame_data: FrameData, layers: Sequence[LayerNumbers]) -> list[Mark]:
+    """Return the lines of the error signal to the neuron that is explained in backward."""
+    layout: Layout = frame_data.layout
+    told, placed = frame_data.told, layout.crossbar
+    kind = "" if frame_data.moment is None else frame_data.moment.kind
+    if told is None or placed is None or kind not in BACK:
+        return []
+    for layer, fan in enumerate(layout.fans):
+        line = layout.neurons[fan.after]
+        units = [fan.unit_of(row) for row in told.rows[:1]]
+        if len(told.rows) == 0:
+            units = [place for name, place in told.neurons[:1] if name in line.buffers]
+        for unit in units:
+            if unit is not None:
+                return pull_marks(
+                    placed,
+                    layer,
+                    unit,
+                    pulls_of(frame_data, layers, layer, unit),
+                    of_weights=kind == "weight gradient",
+                )
+    return []
+
+
+def pulls_of(
+    frame_data: FrameData, layers: Sequence[LayerNumbers], layer: int, unit: int
+) -> list[float]:
+    """Return what each neuron of the next layer sends back to a neuron; empty if unknown."""
+    if layer + 1 >= len(layers):
+        return []
+    line = frame_data.layout.neurons[layer + 2]
+    flows = frame_data.buffers.flows.get(line.sums or line.values)
+    if flows is None:
+        return []
+    weights = layers[layer + 1].weights
+    return [float(flow) * own[unit] for flow, own in zip(flows, weights, strict=True)]
 
 
 def draw_crossbar_marks(

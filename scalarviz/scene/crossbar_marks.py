@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 S_SHAPED = "tanh", "sigmoid"
 DARK = 0.42  # light on the bar of a weight whose product is 0; 1 for the largest of its layer
+PULLED = 0.9  # opacity of lines that carry an error signal
 HAIR, WIDEST = 1.0, 4.5  # pixels of a line that carries 0, and those added for the largest number
 BIAS_LINE, SUM_LINE, LANE_LINE = 1.4, 1.2, 1.8  # pixels of other lines
 DOT, APART = 2.0, 5.0  # length and distance of the dots of a line from the 1 to biases
@@ -152,6 +153,34 @@ def crossbar_lines(placed: Crossbar, layers: Sequence[LayerNumbers]) -> list[Mar
             strength = 1.0 if is_lane else PALE
             neuron = layer.buffer, j
             found.append(Mark("arrow", ends, color, width, strength=strength, neuron=neuron))
+    return found
+
+
+def pull_marks(
+    placed: Crossbar, layer: int, neuron: int, pulls: Sequence[float], *, of_weights: bool
+) -> list[Mark]:
+    """Return how the error signal comes back to a neuron, and on to its weights.
+
+    Args:
+        layer, neuron: the neuron
+        pulls: what each neuron of the next layer sends back to it; empty for the last layer
+        of_weights: whether it goes on to the weights
+    """
+    found: list[Mark] = []
+    top: float = max([1e-30, *[abs(each) for each in pulls]])
+    if len(pulls) > 0:
+        after = placed.boards[layer + 1]
+        last = after.source(neuron)
+        for unit, pull in enumerate(pulls):
+            width = HAIR + WIDEST * abs(pull) / top
+            ends = [after.neuron(unit), after.weight(unit, neuron)]
+            found.append(Mark("line", ends, "push", width, strength=PULLED))
+            last = max([last, ends[1]], key=lambda each: math.dist(each, after.source(neuron)))
+        found.append(Mark("arrow", [last, after.source(neuron)], "push", 2.0 * HAIR + 1.0))
+    if of_weights:
+        board = placed.boards[layer]
+        ends = [board.neuron(neuron), board.begin(neuron)]
+        found.append(Mark("arrow", ends, "push", 2.0 * HAIR + 1.0))
     return found
 
 

@@ -528,7 +528,9 @@ class Picture:
                 factor = frame_data.cubes.moved[1]
                 news = text("legend.moved", factor=f"{factor:g}") if factor > 1.0 else ""
                 news = text("legend.ghosts") if frame_data.begun is not None else news
-                news = text("legend.pushes") if arrows else news
+                is_upright = frame_data.layout.crossbar is not None
+                pushes = text("legend.pushes.upright" if is_upright else "legend.pushes")
+                news = pushes if arrows else news
                 news = text("legend.ways") if blame_in_formula(frame_data) else news
                 look = frame_data, theme, news
                 legend = overlay.draw_head(part, division, *look, titled=False)

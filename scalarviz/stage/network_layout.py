@@ -96,6 +96,7 @@ def layout_of(
     room: tuple[float, float] | None = None,
     opened: Mapping[str, int] | None = None,
     maps: bool = True,
+    followed: Mapping[int, int] | None = None,
 ) -> Layout:
     """Return the layout of a session's network, given the session or its state.
 
@@ -108,13 +109,17 @@ def layout_of(
             graph instead of a formula or walls
         every: whether to choose walls, with a cube for every weight, if there is another layout
         maps: whether a followed model has room for the maps of its probe
+        followed: by layer, the neurons whose products a crossbar writes; default: the first neuron
+            of the first layer and the last one of the last
     """
     now = TrainingState.of(session)
     network, program, own = now.network, now.network.program, names_of(now)
     if not network.layers:
         inputs = own.get(program.inputs.name, ())
         square = sees_places(now)
-        return values_of(network, shape, walks=walks, inputs=inputs, square=square, room=room)
+        return values_of(
+            network, shape, walks=walks, inputs=inputs, square=square, room=room, followed=followed
+        )
     about = partial(about_layer, now)
     tied = now.data.input_tint == now.data.output_tint == "rgb"
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
@@ -137,7 +142,9 @@ def layout_of(
     if squares and has_walls(now):
         return squares_layout(program, own, shape, squares)
     size = room or (shape * HIGH, HIGH)
-    found = crossbar_layout(program, about, own, size, tied=tied, squares=squares)
+    found = crossbar_layout(
+        program, about, own, size, tied=tied, squares=squares, followed=followed or {}
+    )
     if found is not None:
         return found if now.computes else without_balls(found)
     made = kept_layout(program, about, own, shape, tied=tied, squares=squares)
@@ -224,12 +231,14 @@ def values_of(
     inputs: Sequence[str] = (),
     square: bool = False,
     room: tuple[float, float] | None = None,
+    followed: Mapping[int, int] | None = None,
 ) -> Layout:
     """Return the layout of a compiled function: walls or trays, its formula, or its graph.
 
     Args:
         inputs: names of the inputs, or empty
         square: whether hidden neurons are squares
+        room, followed: as for `layout_of`
     """
     rows, program = row_numbers(network), network.program
     names = [network.name_of(row) for row in rows]
@@ -241,7 +250,9 @@ def values_of(
         squares = [*chain.places][:-1] if square else []
         names_in, about = {program.inputs.name: inputs}, lambda label: (label, "")
         size = room or (shape * HIGH, HIGH)
-        found = crossbar_layout(chain, about, names_in, size, squares=squares)
+        found = crossbar_layout(
+            chain, about, names_in, size, squares=squares, followed=followed or {}
+        )
         if found is not None:
             return found
         return kept_layout(chain, about, names_in, shape, squares=squares)

@@ -114,6 +114,7 @@ HELD = 1.5  # seconds that a manual change stays marked
 NEAR = 7.0  # visible height in cells when a single cube is framed
 
 WIDE = 1000.0  # width of a picture that has room for the meaning of all marks
+SPOKEN = 2  # neurons of a caption about one of them
 MOST_BESIDE = 5  # weights that are pinned beside another one
 
 # Set by the user; otherwise a picture during playback differs only in its numbers.
@@ -241,6 +242,7 @@ class Stage(Messages):
         self._walks, self._every = self.unfolded, self.look.every_weight and self.has_walls
         self.plan = layout_of(self.reading.now, self._shape, every=self._every, room=self._room)
         self._thread: Sequence[Step] = ()
+        self._followed: dict[int, int] = {}
         self.eyes = CameraController(self.plan, self.look.preset, self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._cards, self._maps = Cards(self.reading), SessionMaps(self.reading)
@@ -730,7 +732,10 @@ class Stage(Messages):
         walks = self.unfolded or self.motion.walking or self.reading.here.clock.operation > 0
         every = self.look.every_weight and self.has_walls
         opens = self._every != every and self.eyes.fold()
-        is_other = self.plan.marks and room != self._room
+        by_pixels = self.plan.marks or self.plan.crossbar is not None
+        followed = self._followed_in(seen)
+        is_other = (by_pixels and room != self._room) or followed != self._followed
+        self._followed = followed
         if opens or is_other or (shape, walks) != (self._shape, self._walks):
             self._shape, self._walks, self._every = shape, walks, self._every != opens
             self._room = room
@@ -747,6 +752,30 @@ class Stage(Messages):
         self.eyes.frame(self._extent, seen.division(*self._extent).inner)
         if opens:
             self.eyes.unfold()
+
+    def _followed_in(self, seen: FrameData) -> dict[int, int]:
+        """Return, by layer, the neurons whose products a crossbar writes, if not the usual ones."""
+        plan, caption = self.plan, seen.told
+        if plan.crossbar is None:
+            return {}
+        found = dict(self._followed) if caption is not None else {}
+        named, rows = [], []
+        if caption is not None:
+            named, rows = [*caption.thread, *caption.neurons[:1]], [*caption.rows[:1]]
+            named = [] if len(caption.neurons) > SPOKEN else named  # of a whole layer
+        if self.pinned_neuron is not None:
+            named.append(self.pinned_neuron)
+        if self.pinned is not None:
+            rows.append(self.pinned)
+        for layer, line in enumerate(plan.neurons[1:]):
+            for name, place in named:
+                if name in line.buffers:
+                    found[layer] = place
+        for layer, fan in enumerate(plan.fans):
+            for unit in [fan.unit_of(row) for row in rows]:
+                if unit is not None:
+                    found[layer] = unit
+        return found
 
     def _shape_for(self, seen: FrameData) -> tuple[float, tuple[float, float]]:
         """Return the aspect ratio and the size of the free area without card and panel."""
@@ -779,6 +808,7 @@ class Stage(Messages):
             every=self._every,
             room=self._room,
             opened=self.opened,
+            followed=self._followed,
         )
         if thread and made.fans[0].is_direct:
             made = with_thread(made, thread)

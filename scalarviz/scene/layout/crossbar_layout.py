@@ -5,7 +5,7 @@ Pages run it as JavaScript, see docs/TRANSLATOR.md; only points.py uses numpy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -128,6 +128,7 @@ def crossbar_layout(
     *,
     tied: bool = False,
     squares: Sequence[str] = (),
+    followed: Mapping[int, int],
 ) -> Layout | None:
     """Lay out a chain of small dense layers; return None for other networks.
 
@@ -137,6 +138,8 @@ def crossbar_layout(
         room: width and height of the stage in pixels, for text of 12 pixels
         tied: whether the inputs are the channels of a color, which is drawn in front of them
         squares: names of the buffers whose neurons are pictures of their outputs
+        followed: by layer, the neurons that have lanes; default: the first neuron of the first
+            layer and the last one of the last
     """
     stations = stations_of(program, names, squares)
     rows = chain_in(stations)
@@ -149,7 +152,8 @@ def crossbar_layout(
     has_maps = any(each.neurons.square for each in stations[1:-1])
     end = MAP if has_maps else BALL
     fitted = [
-        best_cells(sizes, room, end, biased, across=each, tied=tied) for each in (True, False)
+        best_cells(sizes, room, end, biased, followed, across=each, tied=tied)
+        for each in (True, False)
     ]
     preferred = PREFERRED if room[0] >= WIDE_STAGE * room[1] else 1.0 / PREFERRED
     is_above = fitted[1][3] > preferred * fitted[0][3]
@@ -194,6 +198,7 @@ def best_cells(
     room: tuple[float, float],
     end: float,
     biased: Sequence[bool],
+    followed: Mapping[int, int],
     *,
     across: bool,
     tied: bool,
@@ -205,14 +210,20 @@ def best_cells(
     Args:
         room: width and height of the stage
         end, across: as for `fit`
+        followed: neurons that have lanes, by layer
         tied: whether there is a color before the inputs
     """
     width = room[0] - 2.0 * aside_of(room) - COLOR * (tied and across)
     height = room[1] - 2.0 * AROUND[1] - COLOR * (tied and not across)
     last = len(sizes) - 2
-    lanes = [Lane(0, 0), Lane(last, sizes[-1] - 1)] if last else [Lane(0, 0)]
+    chosen = {**({0: 0} if last else {}), last: sizes[-1] - 1, **followed}
+    lanes = [Lane(layer, chosen[layer]) for layer in sorted(chosen)]
+    ends = [each for each in lanes if each.layer in (0, last)]
+    asked = [each for each in lanes if each.layer in followed]
     plain, most = fit(sizes, width, height, end, biased, {}, across=across)
-    for several in (lanes, lanes[-1:], lanes[:1]):
+    for several in (lanes, asked, ends, lanes[-1:], lanes[:1]):
+        if len(several) == 0:
+            continue
         rows = [each for each in several if across == (each.layer % 2 == 1)]
         free = {
             (each.layer, each.neuron): LOW if each in rows else LAST_LANE if each.layer else LANE
