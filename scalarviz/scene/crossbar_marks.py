@@ -293,7 +293,7 @@ def lane_marks(
         if board.across:
             is_bias, is_silent = i == len(layer.comes), comes[i] == 0.0
             said = f"= {adds}" if is_bias else f"× {zeroless(x)} = {adds}"
-            said, color = (text("crossbar.silent"), "faint") if is_silent else (said, "lit")
+            said, color = (text("crossbar.silent"), "wire") if is_silent else (said, "lit")
             up = level_of(board, i, weights[i])
             place = at + wide + ASIDE + LETTER * len(factor) + SPACE, level + up
             size = SMALL if wide < NARROW else LETTERS
@@ -372,7 +372,7 @@ def crossbar_notes(placed: Crossbar, layers: Sequence[LayerNumbers], unit: float
         left, top = frame.points[0]
         if board.across:
             words, low = text("crossbar.column"), frame.points[1][1]
-            place = left + PAD, top + 14.0 if board.way > 0 else low - 10.0
+            place = left + PAD, top - 11.0 if board.way > 0 else low + 12.0
             found.append(Mark("words", [place], "lit", words=words))
         elif lane.layer == 1:
             lines = text("crossbar.row").split("\n")
