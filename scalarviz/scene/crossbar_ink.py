@@ -22,6 +22,7 @@ from scalarviz.scene.crossbar_marks import (
     pull_marks,
 )
 from scalarviz.scene.cube_numbers import first_rows
+from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import PIXEL
 from scalarviz.scene.layout.points import vector
 from scalarviz.scene.layout.ways import BEHIND, on_curve
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
     from scalarviz.scene.canvas.palette import Theme
     from scalarviz.scene.frame_data import FrameData
-    from scalarviz.scene.layout.crossbar_layout import Crossbar
+    from scalarviz.scene.layout.crossbar_layout import Crossbar, Lane
     from scalarviz.scene.layout.division import Projection
     from scalarviz.scene.layout.plates import Layout
 
-GROWS = 1.5  # maximum size of letters when the camera is close, relative to the picture's
+# Maximum and minimum size of letters when the camera is close or far, relative to the picture's;
+# pixels by which notes may be outside the box of the network.
+GROWS, SHRINKS, EDGE = 1.5, 0.9, 14.0
 MIXED = 0.45  # part of the ink in the color of a number
 
 
@@ -173,9 +176,64 @@ def draw_crossbar_marks(
     plate = frame_data.layout.plates[0]
     unit = 2.0 * plate.half / PIXEL / float(frame_data.cubes.size_scales[0])
     asked = [*first_rows(frame_data)]
-    marks = crossbar_marks(placed, layers, plate.wide / PIXEL, unit, asked)
-    for mark in [*marks, *crossbar_notes(placed, layers, unit)]:
+    lanes = lanes_shown(frame_data, placed)
+    marks = crossbar_marks(placed, layers, plate.wide / PIXEL, unit, asked, lanes)
+    for mark in marks:
         draw_mark(canvas, theme, sheet, mark, -1.0)
+    taken = [box_of(canvas, sheet, each) for each in marks if each.kind in ("words", "token")]
+    room = see.box.inside(-EDGE * canvas.scale)
+    lines = frame_data.layout.neurons
+    pictured = lines[0].names if lines[1].square else ()
+    for note in crossbar_notes(placed, layers, unit, pictured):
+        for words in note:
+            boxes = [box_of(canvas, sheet, each) for each in words]
+            if all(is_free(box, room, taken) for box in boxes):
+                for mark in words:
+                    draw_mark(canvas, theme, sheet, mark, -1.0)
+                taken += boxes
+                break
+
+
+def is_free(box: Box, room: Box, taken: Sequence[Box]) -> bool:
+    """Return whether a box is in a room and meets no other box."""
+    is_inside = room.x <= box.x and box.right <= room.right and room.y <= box.y
+    return is_inside and not any(box.meets(each) for each in taken)
+
+
+def lanes_shown(frame_data: FrameData, placed: Crossbar) -> list[Lane]:
+    """Return the lanes whose products are written: in backward only the explained neuron's."""
+    kind = "" if frame_data.moment is None else frame_data.moment.kind
+    told = frame_data.told
+    if told is None or kind not in BACK:
+        return [*placed.lanes]
+    layout: Layout = frame_data.layout
+    found: list[Lane] = []
+    for each in placed.lanes:
+        fan = layout.fans[each.layer]
+        line = layout.neurons[fan.after]
+        units = [fan.unit_of(row) for row in told.rows[:1]]
+        units += [place for name, place in told.neurons[:1] if name in line.buffers]
+        if each.neuron in units:
+            found.append(each)
+    return found
+
+
+def box_of(canvas: Canvas2D, sheet: Sheet, mark: Mark) -> Box:
+    """Return the box of a text or a token in the picture."""
+    x, y = sheet(mark.points[0])
+    if mark.kind == "token":
+        radius = mark.width * min(sheet.zoom, GROWS * canvas.scale)
+        return Box(x - radius, y - radius, 2.0 * radius, 2.0 * radius)
+    size = letters_of(canvas, sheet, mark)
+    wide = canvas.measure(mark.words, size=size, bold=mark.bold)
+    left = x - {"left": 0.0, "center": 0.5, "right": 1.0}[mark.anchor] * wide
+    return Box(left, y - 0.5 * size, wide, size)
+
+
+def letters_of(canvas: Canvas2D, sheet: Sheet, mark: Mark) -> float:
+    """Return the size of the letters of a mark in the picture."""
+    zoom = min(sheet.zoom, GROWS * canvas.scale)
+    return mark.size * (zoom if mark.kind == "token" else max(zoom, SHRINKS * canvas.scale))
 
 
 def color_of(theme: Theme, name: str) -> str:
@@ -218,12 +276,12 @@ def draw_mark(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark, depth: f
         ends = [between(first, last, (i + DOT / (DOT + APART)) / count) for i in range(count)]
         canvas.segments(starts, ends, color, width=width, depth=depth)
     elif mark.kind == "words":
-        write(canvas, theme, first, mark, zoom)
+        write(canvas, theme, sheet, mark)
     elif mark.kind == "token":
         canvas.discs(
             [first], mark.width * zoom, theme.panel[:7], outline=theme.faint, line=1.3 * scale
         )
-        write(canvas, theme, first, mark, zoom)
+        write(canvas, theme, sheet, mark)
     elif mark.kind == "curve":
         draw_curve(canvas, theme, first, mark, 0.5 * width)
     elif mark.kind == "frame":
@@ -267,22 +325,20 @@ def between(
     return start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1])
 
 
-def write(
-    canvas: Canvas2D, theme: Theme, place: tuple[float, float], mark: Mark, zoom: float
-) -> None:
-    """Write the text of a mark, vertically centered at a point."""
+def write(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark) -> None:
+    """Write the text of a mark, vertically centered at its point."""
+    x, y = sheet(mark.points[0])
     color = color_of(theme, mark.color)
     if mark.color in ("negative", "positive"):
         color = mixed(color, theme.ink, MIXED)
-    size = mark.size * (zoom if mark.kind == "token" else max(zoom, 0.9 * canvas.scale))
-    anchor = "center" if mark.kind == "token" else mark.anchor
+    size = letters_of(canvas, sheet, mark)
     canvas.text(
-        place[0],
-        place[1] + 0.36 * size,
+        x,
+        y + 0.36 * size,
         mark.words,
         size=size,
         color=color,
         bold=mark.bold,
-        anchor=anchor,
+        anchor="center" if mark.kind == "token" else mark.anchor,
         outline=theme.ground,
     )

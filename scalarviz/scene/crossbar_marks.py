@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scalarviz.scene.layout.crossbar import Board
     from scalarviz.scene.layout.crossbar_layout import Crossbar, Lane
 
-S_SHAPED = "tanh", "sigmoid"
+S_SHAPED, RECTIFIED = ("tanh", "sigmoid"), ("relu", "relu_right")
 DARK = 0.42  # light on the bar of a weight whose product is 0; 1 for the largest of its layer
 PULLED = 0.9  # opacity of lines that carry an error signal
 HAIR, WIDEST = 1.0, 4.5  # pixels of a line that carries 0, and those added for the largest number
@@ -41,7 +41,7 @@ LETTER, SPACE = 7.3, 6.0  # pixels of a digit, and between a weight and the rest
 SUMMED, LOWEST = 33.0, 52.0  # from a row down to its products, at least and at most
 LINE = 8.0  # half the distance of two lines of text
 PAD = 10.0  # between what a lane contains and its frame
-NAMED = 10.0  # between an input and its name
+ABOVE = 30.0  # from the first input up to its note
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def pull_marks(
         for unit, pull in enumerate(pulls):
             width = HAIR + WIDEST * abs(pull) / top
             ends = [after.neuron(unit), after.weight(unit, neuron)]
-            found.append(Mark("line", ends, "push", width, strength=PULLED))
+            found.append(Mark("arrow", ends, "push", width, strength=PULLED))
             last = max([last, ends[1]], key=lambda each: math.dist(each, after.source(neuron)))
         found.append(Mark("arrow", [last, after.source(neuron)], "push", 2.0 * HAIR + 1.0))
     if of_weights:
@@ -203,11 +203,13 @@ def crossbar_marks(
     wide: float,
     unit: float,
     asked: Sequence[int],
+    lanes: Sequence[Lane],
 ) -> list[Mark]:
     """Return what is written and drawn over the bars of all layers.
 
     Args:
         asked: bank indices of weights whose numbers are written in any case
+        lanes: the neurons whose products are written
         wide: half the width of a bar in pixels
         unit: height of the bar of 1 in pixels
     """
@@ -225,8 +227,7 @@ def crossbar_marks(
                 value = layer.sums[j]
                 found.append(Mark("curve", [place], "quiet", CURVE, value=value, bends=layer.bends))
         for j, (weights, rows) in enumerate(zip(layer.weights, layer.rows, strict=True)):
-            lane = lane_of(placed, number, j)
-            if lane is not None:
+            if any((each.layer, each.neuron) == (number, j) for each in lanes):
                 found += lane_marks(placed, board, layer, j, wide, unit)
                 continue
             for i, weight in enumerate(weights):
@@ -291,9 +292,9 @@ def lane_marks(
         found.append(beside(board, neuron, i, weights[i], factor, wide, rows[i]))
         at, level = board.weight(neuron, i)
         if board.across:
-            is_bias, is_silent = i == len(layer.comes), comes[i] == 0.0
+            is_bias, is_silent = i == len(layer.comes), zeroless(x) == "0"
             said = f"= {adds}" if is_bias else f"× {zeroless(x)} = {adds}"
-            said, color = (text("crossbar.silent"), "wire") if is_silent else (said, "lit")
+            said, color = (text("crossbar.silent"), "quiet") if is_silent else (said, "lit")
             up = level_of(board, i, weights[i])
             place = at + wide + ASIDE + LETTER * len(factor) + SPACE, level + up
             size = SMALL if wide < NARROW else LETTERS
@@ -301,7 +302,10 @@ def lane_marks(
         else:
             sign = "+ " if i > 0 and not adds.startswith("−") else ""
             place, words = (at, level + low), f"{sign}{adds}"
-            found.append(Mark("words", [place], "lit", words=words, anchor="center", row=rows[i]))
+            size = SMALL if wide < NARROW else LETTERS
+            found.append(
+                Mark("words", [place], "lit", words=words, size=size, anchor="center", row=rows[i])
+            )
     return [*found, *lane_sum(placed, board, layer, neuron, lines[len(lines) - 1][2], low)]
 
 
@@ -317,19 +321,21 @@ def lane_sum(
     x, y = curve_at(placed, board, neuron)
     result, half = layer.results[neuron], 0.5 * placed.size_of(board)
     is_bent = layer.curve not in ("", "linear") and math.isfinite(result)
-    key = "crossbar.bent.s" if layer.curve in S_SHAPED else "crossbar.bent"
-    bent = text(key, result=zeroless(typeset(short(result)))) if is_bent else ""
+    bent = bent_words(layer, neuron) if is_bent else ""
     if not board.across:
         right = board.ball - half - 4.0
         lines = [((right, y + below), f"= {zeroless(total)}")]
         lines.append(((right, y + below + 2.0 * LINE), bent))
+        if not placed.cells.curved:  # there is no room beside the products
+            said = f"= {zeroless(total)}; {bent}" if is_bent else f"= {zeroless(total)}"
+            lines = [((right, y + below + 2.0 * LINE), said)]
     else:
         said = text("crossbar.sum", sum=zeroless(total))
         if placed.cells.curved:
             left, up = x + 0.5 * CURVE + 6.0, LINE * is_bent
             lines = [((left, y - up), said), ((left, y + up), bent)]
         else:  # beside the neuron, above its answer
-            place = x + half + 8.0, board.ball - 1.2 * LINE
+            place = x + half + 8.0, board.ball - 1.7 * LINE
             lines = [(place, f"{said}; {bent}" if is_bent else said)]
     anchor, of = "left" if board.across else "right", (layer.buffer, neuron)
     return [
@@ -337,6 +343,17 @@ def lane_sum(
         for place, said in lines
         if said
     ]
+
+
+def bent_words(layer: LayerNumbers, neuron: int) -> str:
+    """Return what the activation makes of the sum of a neuron, in words."""
+    result = layer.results[neuron]
+    said = zeroless(typeset(short(result)))
+    if layer.curve in RECTIFIED:
+        is_above = layer.sums[neuron] > 0.0
+        return text("crossbar.bent.above" if is_above else "crossbar.bent.below", result=said)
+    key = f".{layer.curve}" if layer.curve in S_SHAPED else ""
+    return text(f"crossbar.bent{key}", result=said)
 
 
 def low_of(weights: Sequence[float], unit: float) -> float:
@@ -363,30 +380,71 @@ def frame_of(placed: Crossbar, board: Board, neuron: int, below: float) -> Mark:
     return Mark("frame", corners, "lit", strength=0.6)
 
 
-def crossbar_notes(placed: Crossbar, layers: Sequence[LayerNumbers], unit: float) -> list[Mark]:
-    """Return the words that say what columns and rows are."""
-    found: list[Mark] = []
+def crossbar_notes(
+    placed: Crossbar, layers: Sequence[LayerNumbers], unit: float, pictured: Sequence[str]
+) -> list[list[list[Mark]]]:
+    """Return notes, each as alternatives of which the first that has room is written.
+
+    They say what columns and rows are, and what the pictures of neurons show.
+
+    Args:
+        unit: height of the bar of 1 in pixels
+        pictured: names of the inputs if the first neurons are pictures, else empty
+    """
+    found: list[list[list[Mark]]] = []
     for lane in placed.lanes:
         board, layer = placed.boards[lane.layer], layers[lane.layer]
         frame = frame_of(placed, board, lane.neuron, low_of(layer.weights[lane.neuron], unit))
-        left, top = frame.points[0]
+        (left, top), (_, low) = frame.points
         if board.across:
-            words, low = text("crossbar.column"), frame.points[1][1]
-            place = left + PAD, top - 11.0 if board.way > 0 else low + 12.0
-            found.append(Mark("words", [place], "lit", words=words))
+            short_note = text("crossbar.column")
+            long = f"{short_note};\n{text('crossbar.multiplies')}"
+            whole = [long, short_note] if lane.layer == 0 else [short_note]
+            found.append([over(each, left + PAD, top, low, board.way) for each in whole])
         elif lane.layer == 1:
             lines = text("crossbar.row").split("\n")
             middle = board.neuron(lane.neuron)[1] + 0.5 * SUMMED
-            for i, words in enumerate(lines):
-                place = left - PAD, middle + 2.2 * LINE * (i - 0.5 * (len(lines) - 1))
-                found.append(Mark("words", [place], "lit", words=words, anchor="right"))
+            place = left - PAD, middle - LINE * (len(lines) - 1)
+            found.append([lines_at(lines, place, "right")])
     first = placed.boards[0]
-    if layers[0].has_bias and first.across:
-        x, y = first.source(len(layers[0].comes))
-        words = text("crossbar.one")
-        place = x + ONE + 8.0, y + ONE + 12.0
-        found.append(Mark("words", [place], "lit", words=words, anchor="right"))
-    return [*found, *layer_notes(placed)]
+    if first.across:
+        x, y = first.source(0)
+        place = x + 0.5 * placed.sizes[0], y - 0.5 * placed.sizes[0] - ABOVE
+        found.append([lines_at([text("crossbar.comes")], place, "right")])
+        if layers[0].has_bias:
+            x, y = first.source(len(layers[0].comes))
+            lines = text("crossbar.one").split("\n")
+            found.append([lines_at(lines, (x + ONE + 8.0, y + ONE + 12.0), "right")])
+        if len(pictured) > 0:
+            found.append([picture_note(placed, pictured)])
+    return [*found, *[[[each]] for each in layer_notes(placed)]]
+
+
+def over(words: str, x: float, top: float, low: float, way: int) -> list[Mark]:
+    """Return the lines of a note over a frame, or below it if the frame's neuron is at its top."""
+    lines = words.split("\n")
+    first = top - 11.0 - 2.0 * LINE * (len(lines) - 1) if way > 0 else low + 12.0
+    return lines_at(lines, (x, first), "left")
+
+
+def lines_at(lines: Sequence[str], place: tuple[float, float], anchor: str) -> list[Mark]:
+    """Return a note of several lines, the first one at a point."""
+    x, y = place
+    return [
+        Mark("words", [(x, y + 2.0 * LINE * i)], "lit", words=words, anchor=anchor)
+        for i, words in enumerate(lines)
+    ]
+
+
+def picture_note(placed: Crossbar, names: Sequence[str]) -> list[Mark]:
+    """Return what the pictures of the first layer's neurons show, to their left."""
+    x, y = placed.boards[0].neuron(0)
+    left = x - max(0.5 * placed.sizes[1], 0.36 * placed.cells.wide) - 2.0 * PAD
+    lines = text("crossbar.picture", names=" and ".join(names)).split("\n")
+    first = y - LINE * (len(lines) - 1)
+    found = lines_at(lines, (left, first), "right")
+    colors = [*["ink" for _ in lines[2:]], "positive", "negative"]
+    return [replace(mark, color=color) for mark, color in zip(found, colors, strict=True)]
 
 
 def layer_notes(placed: Crossbar) -> list[Mark]:

@@ -262,13 +262,13 @@ def draw_tied(
     color = [float(each) for each in values.get(line.values, ())]
     ends, top = balls_of(see, line.points, line.radius), box.bottom - side
     parts = [(i + 0.5) / len(ends) - 0.5 for i in range(len(ends))]
-    draw_tubes(
-        canvas,
-        theme,
-        [(box.right, top + (0.5 + 0.8 * part) * side) for part in parts],
-        [(each.x - each.radius, each.y) for each in ends],
-        color,
-    )
+    upright = layout.crossbar is not None and not layout.crossbar.cells.across
+    starts = [(box.right, top + (0.5 + 0.8 * part) * side) for part in parts]
+    stops = [(each.x - each.radius, each.y) for each in ends]
+    if upright:
+        starts = [(box.x + (0.5 + 0.8 * part) * side, box.bottom) for part in parts]
+        stops = [(each.x, each.y - each.radius) for each in ends]
+    draw_tubes(canvas, theme, starts, stops, color, upright=upright)
     is_known = len(color) > 0 and math.isfinite(sum(color))
     canvas.box(
         box.x,
@@ -388,7 +388,7 @@ def draw_answer(
         wide = canvas.measure(said, size=size, bold=True)
         left = min(ball.x - min(ball.radius, 0.5 * wide), turn - wide)
         if beside:
-            left, low = ball.x + ball.radius + 0.6 * size + ahead, ball.y + 0.9 * size
+            left, low = ball.x + ball.radius + 0.6 * size + ahead, ball.y + 1.35 * size
             ahead = wide + 0.3 * size
         color, bold = (theme.quiet, False) if i == 0 else (hue, True)
         canvas.text(

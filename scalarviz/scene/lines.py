@@ -286,12 +286,21 @@ def draw_tubes(
     starts: Sequence[Point],
     ends: Sequence[Point],
     amounts: Sequence[float],
+    *,
+    upright: bool = False,
 ) -> None:
-    """Draw the values of color channels as tubes; the width of a tube shows its amount."""
+    """Draw the values of color channels as tubes; the width of a tube shows its amount.
+
+    Args:
+        upright: whether tubes begin and end vertically
+    """
     paint, scale = LinePaint(canvas, theme), canvas.scale
     known = chain(amounts, repeat(0.0))
     for i, (start, end, amount) in enumerate(zip(starts, ends, known, strict=False)):
         width = scale * (2.8 + 5.0 * min(1.0, max(0.0, amount)))
-        tube = Stroke("in", curve(start, end), 0, i, amount, width, 1.5 * scale, 1.0)
+        path = curve(start, end)
+        if upright:
+            path = [(x, y) for y, x in curve((start[1], start[0]), (end[1], end[0]))]
+        tube = Stroke("in", path, 0, i, amount, width, 1.5 * scale, 1.0)
         paint.put([(tube, CHANNEL + i % 3, BEHIND, True)])
     paint.draw()

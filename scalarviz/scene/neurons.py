@@ -80,7 +80,9 @@ def draw_neurons(
             fills = faded(painted_line(line, frame_data, theme), bright, ground)[good]
             hatch = np.append(saturated, np.zeros(len(good) - len(saturated)))[good]
         digits, goals = digits_of_picture(frame_data).get(line.values, FEW), buffers.target
-        at_rest = frame_data.told is None and line is frame_data.layout.neurons[-1]
+        layout = frame_data.layout
+        at_rest = frame_data.told is None and line is layout.neurons[-1]
+        at_rest = at_rest and layout.crossbar is None  # whose lane has two digits
         if at_rest and goals is not None and len(goals) == len(known):
             digits = digits_at_rest((*known,), (*goals.tolist(),), FEW)
         look = hatch.tolist(), fills.tolist(), (NUMBER, HALO), digits

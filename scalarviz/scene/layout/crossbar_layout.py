@@ -28,8 +28,9 @@ from scalarviz.story.facts import NONE
 
 CAMERA = Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0)
 MOST = 20  # neurons of a layer whose weights are bars
-BALL, MAP = 34.0, 62.0  # pixels of a neuron that is a ball, and of one that is a picture
-TOLD = 46.0  # minimum size of a picture with its number below
+BALL, MAP, LAST = 34.0, 62.0, 38.0  # pixels of neurons that are balls or pictures; of outputs
+TOLD = 46.0  # minimum size of a picture with its number below, or of its row
+NUMBER = 19.0  # pixels of that number
 SMALLER = 0.92  # of the cell for a neuron
 # Width of a bar by the width of its cell and at most, in pixels; depth by width.
 WIDE, WIDEST, DEEP = 0.6, 46.0, 0.28
@@ -40,6 +41,7 @@ LEGIBLE = (
     44.0,
     33.0,
 )  # minimum width of cells if a column and a row have lanes, and if a row has one
+NARROWEST = 420.0  # minimum width of a stage with the lane of a column
 WORTH = 0.7  # of the quality of cells without lanes is kept with them
 LINE = 17.0  # minimum height of cells if only a column has one
 # Inputs come from above if cells are so much larger then; on a stage that is not wide, from the
@@ -222,9 +224,9 @@ def best_cells(
     asked = [each for each in lanes if each.layer in followed]
     plain, most = fit(sizes, width, height, end, biased, {}, across=across)
     for several in (lanes, asked, ends, lanes[-1:], lanes[:1]):
-        if len(several) == 0:
-            continue
         rows = [each for each in several if across == (each.layer % 2 == 1)]
+        if len(several) == 0 or (len(several) > len(rows) and room[0] < NARROWEST):
+            continue
         free = {
             (each.layer, each.neuron): LOW if each in rows else LAST_LANE if each.layer else LANE
             for each in several
@@ -258,15 +260,22 @@ def line_of(placed: Crossbar, station: Station, layer: int) -> Neurons:
     places = [board.source(i) if layer == NONE else board.neuron(i) for i in range(count)]
     radius = 0.5 * PIXEL * placed.sizes[layer + 1]
     points = points3([point(placed, *each) for each in places])
-    told = station.neurons.square and layer >= 0 and placed.sizes[layer + 1] >= TOLD
+    is_beside = board.across == (layer != NONE)
+    room = placed.sizes[layer + 1] if is_beside else placed.cells.high
+    told = station.neurons.square and room >= TOLD
     return replace(station.neurons, points=points, radius=radius, told=told)
 
 
 def size_in(cells: Cells, boards: Sequence[Board], station: Station, layer: int) -> float:
     """Return the size of the neurons of a layer in pixels; of the inputs if `layer` is NONE."""
     is_beside = boards[max(layer, 0)].across == (layer != NONE)  # next to each other
-    size = min(cells.end, SMALLER * (cells.wide if is_beside else cells.high))
-    return size if station.neurons.square else min(size, BALL)
+    if layer == len(boards) - 1 and not station.neurons.square:
+        return min(LAST, SMALLER * (cells.wide if is_beside else cells.high))
+    if not station.neurons.square:
+        return min(cells.end, BALL, SMALLER * (cells.wide if is_beside else cells.high))
+    if is_beside:
+        return min(cells.end, SMALLER * cells.wide)
+    return min(cells.end, cells.high - NUMBER if cells.high >= TOLD else SMALLER * cells.high)
 
 
 def plates_of(
