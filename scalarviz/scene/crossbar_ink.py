@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 # Maximum and minimum size of letters when the camera is close or far, relative to the picture's;
 # pixels by which notes may be outside the box of the network.
 GROWS, SHRINKS, EDGE = 1.5, 0.9, 14.0
+NOTHING = 0.005  # weights that are written as 0 have no color
 MIXED = 0.45  # part of the ink in the color of a number
 
 
@@ -111,7 +112,7 @@ def lit_colors(frame_data: FrameData) -> dict[int, float]:
     for layer in layer_numbers(frame_data):
         for weights, rows, lights in zip(layer.weights, layer.rows, light_on(layer), strict=True):
             for weight, row, light in zip(weights, rows, lights, strict=True):
-                found[row] = math.copysign(scale * light, weight) if weight else 0.0
+                found[row] = math.copysign(scale * light, weight) if abs(weight) >= NOTHING else 0.0
     return found
 
 
@@ -123,7 +124,10 @@ def draw_crossbar_lines(
     if placed is not None:
         sheet = Sheet(placed, see)
         layers = layer_numbers(frame_data)
-        for mark in [*crossbar_lines(placed, layers), *pulls_in(frame_data, layers)]:
+        moment = frame_data.moment
+        backward = moment is not None and moment.kind in BACK
+        lines = crossbar_lines(placed, layers, backward=backward)
+        for mark in [*lines, *pulls_in(frame_data, layers)]:
             draw_mark(canvas, theme, sheet, mark, BEHIND[0])
 
 

@@ -31,12 +31,13 @@ BIAS_LINE, SUM_LINE, LANE_LINE = 1.4, 1.2, 1.8  # pixels of other lines
 DOT, APART = 2.0, 5.0  # length and distance of the dots of a line from the 1 to biases
 FULL, PALE = 0.5, 0.5  # opacity of lines of inputs, and of lines of neurons
 HEAD, TIP = 7.0, 1.5  # length of an arrow head, and its distance from the neuron
-CURVE, ALONG = 18.0, 0.56  # side of an activation's curve, and its place between bias and neuron
+CURVE, ALONG = 18.0, 0.6  # side of an activation's curve, and its place between bias and neuron
 ONE = 13.0  # radius of the 1 before biases
 LETTERS, SMALL, NARROW = 12.0, 11.0, 18.0  # size of letters, and beside bars of less half width
+DECIMALS = 66.0  # minimum width of a cell with two decimals from 1 on
 NUMBERED = 52.0, 40.0  # minimum width and height of a cell whose bar has its number
-ASIDE, OVER = 4.0, 9.0  # from a bar to its number, and from the line to its middle,
-CLOSE = 0.18  # at most this part of the distance of lines
+ASIDE, OVER = 3.0, 9.0  # from a bar to its number, and from the line to its middle,
+CLOSE, TIGHT = 0.18, 34.0  # at most this part of the distance of lines; which is tight if smaller
 LETTER, SPACE = 7.3, 6.0  # pixels of a digit, and between a weight and the rest of its line
 SUMMED, LOWEST = 33.0, 52.0  # from a row down to its products, at least and at most
 LINE = 8.0  # half the distance of two lines of text
@@ -128,8 +129,14 @@ def light_on(layer: LayerNumbers) -> list[list[float]]:
     ]
 
 
-def crossbar_lines(placed: Crossbar, layers: Sequence[LayerNumbers]) -> list[Mark]:
-    """Return the lines of all layers, which are behind the bars."""
+def crossbar_lines(
+    placed: Crossbar, layers: Sequence[LayerNumbers], *, backward: bool
+) -> list[Mark]:
+    """Return the lines of all layers, which are behind the bars.
+
+    Args:
+        backward: whether an error signal runs back, so that lines of sums have no arrow heads
+    """
     found: list[Mark] = []
     for number, (board, layer) in enumerate(zip(placed.boards, layers, strict=True)):
         known = [abs(each) for each in layer.comes if math.isfinite(each)]
@@ -152,7 +159,8 @@ def crossbar_lines(placed: Crossbar, layers: Sequence[LayerNumbers]) -> list[Mar
             color, width = ("lit", LANE_LINE) if is_lane else ("quiet", SUM_LINE)
             strength = 1.0 if is_lane else PALE
             neuron = layer.buffer, j
-            found.append(Mark("arrow", ends, color, width, strength=strength, neuron=neuron))
+            kind = "line" if backward else "arrow"
+            found.append(Mark(kind, ends, color, width, strength=strength, neuron=neuron))
     return found
 
 
@@ -232,7 +240,8 @@ def crossbar_marks(
                 continue
             for i, weight in enumerate(weights):
                 if has_numbers or rows[i] in asked:
-                    digits = 2 if abs(weight) < 0.995 or rows[i] in asked else 1
+                    is_wide = cells.wide >= DECIMALS or rows[i] in asked
+                    digits = 2 if abs(weight) < 0.995 or is_wide else 1
                     said = zeroless(typeset(short(weight, digits)))
                     found.append(beside(board, j, i, weight, said, wide, rows[i]))
     return found
@@ -244,16 +253,26 @@ def beside(
     """Return the number of a weight, beside its bar: over the line if positive, else below it."""
     x, y = board.weight(neuron, column)
     color = "negative" if weight < 0.0 else "positive"
-    up = level_of(board, column, weight)
+    up = level_of(board, neuron, column, weight)
     size = SMALL if wide < NARROW else LETTERS
     return Mark("words", [(x + wide + ASIDE, y + up)], color, words=said, size=size, row=row)
 
 
-def level_of(board: Board, column: int, weight: float) -> float:
-    """Return how far the number of a weight is below its line; below a bias would be its curve."""
-    is_last = board.across and column == len(board.inputs) - 1
+def level_of(board: Board, neuron: int, column: int, weight: float) -> float:
+    """Return how far the number of a weight is below its line.
+
+    Positive weights have it above; so do biases of columns, which have their curve below. It is on
+    the line where this ends.
+    """
     lines = board.inputs if board.across else board.neurons
     apart = [abs(b - a) for a, b in pairwise(lines[: len(lines) - board.across])]
+    if (
+        board.across
+        and min([math.inf, *apart]) < TIGHT
+        and board.end(column) == board.weight(neuron, column)
+    ):
+        return 0.0
+    is_last = board.across and column == len(board.inputs) - 1
     up: float = min([OVER, *[CLOSE * each for each in apart]])
     return up if weight < 0.0 and not is_last else -up
 
@@ -280,7 +299,8 @@ def lane_marks(
     weights, rows, total = layer.weights[neuron], layer.rows[neuron], layer.sums[neuron]
     comes = [*layer.comes, 1.0][: len(weights)]
     low = low_of(weights, unit)
-    found = [frame_of(placed, board, neuron, low)]
+    frame = frame_of(placed, board, neuron, low)
+    found = [frame]
     if not all(math.isfinite(each) for each in [*comes, total]):
         for i, weight in enumerate(weights):
             said = zeroless(typeset(short(weight)))
@@ -295,7 +315,7 @@ def lane_marks(
             is_bias, is_silent = i == len(layer.comes), zeroless(x) == "0"
             said = f"= {adds}" if is_bias else f"× {zeroless(x)} = {adds}"
             said, color = (text("crossbar.silent"), "quiet") if is_silent else (said, "lit")
-            up = level_of(board, i, weights[i])
+            up = level_of(board, neuron, i, weights[i])
             place = at + wide + ASIDE + LETTER * len(factor) + SPACE, level + up
             size = SMALL if wide < NARROW else LETTERS
             found.append(Mark("words", [place], color, words=said, size=size, row=rows[i]))
@@ -306,7 +326,17 @@ def lane_marks(
             found.append(
                 Mark("words", [place], "lit", words=words, size=size, anchor="center", row=rows[i])
             )
-    return [*found, *lane_sum(placed, board, layer, neuron, lines[len(lines) - 1][2], low)]
+    sums = lane_sum(placed, board, layer, neuron, lines[len(lines) - 1][2], low)
+    if board.across:
+        ends = [x + LETTER * len(said) for (x, _), said in ends_of([*found[1:], *sums])]
+        corner = max([frame.points[1][0], *[each + PAD for each in ends]]), frame.points[1][1]
+        found[0] = replace(frame, points=[frame.points[0], corner])
+    return [*found, *sums]
+
+
+def ends_of(marks: Sequence[Mark]) -> list[tuple[tuple[float, float], str]]:
+    """Return the places and the words of marks."""
+    return [(each.points[0], each.words) for each in marks]
 
 
 def lane_sum(
@@ -367,16 +397,17 @@ def frame_of(placed: Crossbar, board: Board, neuron: int, below: float) -> Mark:
     x, y = board.neuron(neuron)
     half, cells = 0.5 * placed.size_of(board), placed.cells
     first, free = board.begin(neuron), placed.free_of(board, neuron)
+    number = placed.below(board)
     if board.across:
         left = x - max(half, 0.36 * cells.wide) - PAD
         right = x + 0.5 * cells.wide + free - 4.0
-        ends = first[1] - board.way * 0.62 * cells.high, y + board.way * (half + PAD)
+        last = y + half + number + PAD if board.way > 0 else y - half - PAD
+        ends = first[1] - board.way * 0.62 * cells.high, last
         corners = [(left, min(ends)), (right, max(ends))]
     else:
-        top = y - max(half + 4.0, 0.5 * cells.high)
-        low = y + below + 30.0
+        top = y - max(half + 4.0 + placed.above(board), 0.5 * cells.high)
         left = min(first[0], x) - max(0.36 * cells.wide, half) - PAD
-        corners = [(left, top), (x + half + PAD, low)]
+        corners = [(left, top), (x + half + PAD, y + below + 30.0)]
     return Mark("frame", corners, "lit", strength=0.6)
 
 

@@ -373,6 +373,10 @@ def draw_answer(
     path = rounded([start, (turn, ball.y), (turn, y), door], ROUND * scale)
     if y < ball.y - ball.radius - UP_FROM * scale:
         path = rounded([(ball.x, ball.y - ball.radius), (ball.x, y), door], ROUND * scale)
+    if beside and y >= ball.y - ball.radius - UP_FROM * scale:  # over its words
+        over = ball.y - ball.radius - BEFORE_MAP * scale
+        corners = [(ball.x, ball.y - ball.radius), (ball.x, over), (turn, over), (turn, y), door]
+        path = rounded(corners, ROUND * scale)
     draw_to_shown(canvas, path, theme.ground, theme.ink)
     if answers is None or not math.isfinite(answers[0]):
         return

@@ -213,7 +213,7 @@ def draw_legend(
 
 
 # Bars of the legend: height of their line, longest bar, width, depth.
-BARS_LOW, BAR, BAR_WIDE, BAR_DEEP = 34.0, 26.0, 34.0, 9.0
+BARS_LOW, BAR, BAR_WIDE, BAR_DEEP = 38.0, 24.0, 34.0, 9.0
 
 
 def draw_bars(
@@ -253,7 +253,7 @@ def draw_bars(
         y = low - 0.5 * high if sign > 0.0 else low + 0.5 * high
         canvas.text(x + 2.0 * scale, y + 0.36 * size, said[i], size=size, color=theme.ink)
         x += canvas.measure(said[1], size=size) + BESIDE * scale
-        base = low - 0.5 * size if sign > 0.0 else low + 1.1 * size
+        base = low - 0.5 * size
         canvas.text(x, base, words[i], size=size, color=theme.quiet)
         x += wide[i] + BESIDE * scale + 2.0 * BAR_DEEP * scale
     if news and canvas.measure(news, size=size) < right - left:

@@ -30,10 +30,10 @@ CAMERA = Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0)
 MOST = 20  # neurons of a layer whose weights are bars
 BALL, MAP, LAST = 34.0, 62.0, 38.0  # pixels of neurons that are balls or pictures; of outputs
 TOLD = 46.0  # minimum size of a picture with its number below, or of its row
-NUMBER = 19.0  # pixels of that number
+NUMBER, NAME = 19.0, 16.0  # pixels of that number, and of the name of a color channel
 SMALLER = 0.92  # of the cell for a neuron
 # Width of a bar by the width of its cell and at most, in pixels; depth by width.
-WIDE, WIDEST, DEEP = 0.6, 46.0, 0.28
+WIDE, WIDEST, DEEP = 0.52, 46.0, 0.3
 # Pixels beside a column and below a row for its products and their sum; the last layer's numbers
 # often have more digits.
 LANE, LAST_LANE, LOW = 122.0, 146.0, 58.0
@@ -75,6 +75,7 @@ class Crossbar:
         lanes: neurons whose products are written
         free: room beside the lines of neurons, see `Room`
         sizes: size of the inputs, then of the neurons of each layer, in pixels
+        told, named: whether these have numbers below them, and names above them
         corner: x and y, in pixels of the boards, of the origin of space
         room: width and height of the stage, whose middle is that origin
     """
@@ -84,6 +85,8 @@ class Crossbar:
     lanes: Sequence[Lane]
     free: Room
     sizes: Sequence[float]
+    told: Sequence[bool]
+    named: Sequence[bool]
     corner: tuple[float, float]
     room: tuple[float, float]
 
@@ -103,6 +106,14 @@ class Crossbar:
     def size_of(self, board: Board) -> float:
         """Return the size of the neurons of a board."""
         return self.sizes[self.boards.index(board) + 1]
+
+    def below(self, board: Board) -> float:
+        """Return the pixels below the neurons of a board that their numbers take."""
+        return NUMBER * self.told[self.boards.index(board) + 1]
+
+    def above(self, board: Board) -> float:
+        """Return the pixels above the neurons of a board that their names take."""
+        return NAME * self.named[self.boards.index(board) + 1]
 
     def free_of(self, board: Board, neuron: int) -> float:
         """Return the room beside the line of a neuron."""
@@ -166,7 +177,9 @@ def crossbar_layout(
     middle = 0.5 * (left - before[0] + right), 0.5 * (top - before[1] + bottom)
     drawn = [stations[0], *stations[2::2]]
     sizes_in = [size_in(cells, boards, each, i - 1) for i, each in enumerate(drawn)]
-    placed = Crossbar(boards, cells, lanes, free, sizes_in, middle, room)
+    told = [is_told(cells, boards, each, i - 1) for i, each in enumerate(drawn)]
+    named = [each.neurons.is_color for each in drawn]
+    placed = Crossbar(boards, cells, lanes, free, sizes_in, told, named, middle, room)
     plates: list[Plate] = []
     labels: list[Label] = []
     fans: list[Fan] = []
@@ -260,10 +273,14 @@ def line_of(placed: Crossbar, station: Station, layer: int) -> Neurons:
     places = [board.source(i) if layer == NONE else board.neuron(i) for i in range(count)]
     radius = 0.5 * PIXEL * placed.sizes[layer + 1]
     points = points3([point(placed, *each) for each in places])
-    is_beside = board.across == (layer != NONE)
-    room = placed.sizes[layer + 1] if is_beside else placed.cells.high
-    told = station.neurons.square and room >= TOLD
-    return replace(station.neurons, points=points, radius=radius, told=told)
+    return replace(station.neurons, points=points, radius=radius, told=placed.told[layer + 1])
+
+
+def is_told(cells: Cells, boards: Sequence[Board], station: Station, layer: int) -> bool:
+    """Return whether the pictures of a layer have their numbers below them."""
+    is_beside = boards[max(layer, 0)].across == (layer != NONE)
+    room = size_in(cells, boards, station, layer) if is_beside else cells.high
+    return station.neurons.square and room >= TOLD
 
 
 def size_in(cells: Cells, boards: Sequence[Board], station: Station, layer: int) -> float:
