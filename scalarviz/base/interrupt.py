@@ -286,6 +286,11 @@ class StoppableProgram:
         os._exit(self.code)
 
 
+def is_program() -> bool:
+    """Return whether a StoppableProgram is running, such as a command."""
+    return _program is not None
+
+
 def note(number: int) -> None:
     """Record the exit status of the program at the first signal."""
     if number not in (signal.SIGINT, signal.SIGTERM):

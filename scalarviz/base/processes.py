@@ -1,4 +1,4 @@
-"""Child processes, and the role of this process (notebook, worker).
+"""Child processes, and the role and screen of this process.
 
 Child processes, for example for compiling or drawing, end when this process ends.
 """
@@ -61,7 +61,7 @@ def end_all() -> None:
 atexit.register(end_all)
 
 
-# Role of this process: in a notebook, or a worker of another process.
+# Role of this process: in a notebook, or a worker of another process; whether it has a screen.
 
 _is_forked = False
 
@@ -83,6 +83,11 @@ def is_worker() -> bool:
         return _is_forked
     is_main: bool = process.current_process().name == "MainProcess"
     return process.parent_process() is not None or not is_main
+
+
+def has_display() -> bool:
+    """Return whether there is a screen for windows."""
+    return sys.platform != "linux" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
 
 
 def _note_fork() -> None:

@@ -1,18 +1,15 @@
-"""Progress of long tasks: a bar in a terminal or notebook, and a line while a window opens."""
+"""Progress of long tasks: a bar in a terminal or notebook, and a line for a piped command."""
 
 from __future__ import annotations
 
 import math
-import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from threading import Timer
+from contextlib import AbstractContextManager, nullcontext, suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
-from scalarviz.base.interrupt import uncut
+from scalarviz.base.interrupt import is_program, uncut
 from scalarviz.base.messages import inform
 from scalarviz.base.processes import is_worker, shell
 from scalarviz.base.texts import text
@@ -49,16 +46,14 @@ class Progress:
     The bar shows the loss, the pace and the remaining time. It appears after DELAY, and is removed
     at the end. If standard error is a file or pipe, a command prints one line instead, with the
     progress and the remaining time. No bar appears in a worker process, outside of the main thread,
-    or inside another Progress, except for kernels and megabytes. A Progress of kernels inside
-    another one is counted by the outer bar.
+    or inside another Progress, except for kernels and megabytes.
     """
 
-    __slots__ = ("_bar", "_due", "_first", "_joined", "_outer", "_unit", "_wanted", "total")
+    __slots__ = ("_bar", "_due", "_first", "_outer", "_unit", "_wanted", "total")
 
     def __init__(self, total: int, wanted: bool = True, unit: Work = "steps") -> None:
         self.total, self._wanted, self._unit = total, wanted, unit
         self._outer: Progress | None = None  # the one it replaces
-        self._joined: tuple[Progress, int] | None = None  # the one that counts its kernels, so far
         self._due = math.inf  # time of the next update
         self._first = (math.inf, 0)  # time and count of the first `tell`, after kernels are loaded
         self._bar: Bar | None = None
@@ -66,11 +61,9 @@ class Progress:
     def __enter__(self) -> Self:
         global _running
         outer = _running
-        is_above = self._unit in ABOVE_OTHERS or outer is None or outer._unit == "kernels"
         is_here = threading.current_thread() is threading.main_thread()
-        if outer is not None and outer._wanted and outer._unit == self._unit == "kernels":
-            self._joined = outer, outer.total
-        elif is_here and (outer is None or (outer._wanted and is_above)):
+        is_above = outer is None or (outer._wanted and self._unit in ABOVE_OTHERS)
+        if is_here and is_above:
             _running, self._outer = self, outer
             if outer is not None:
                 outer._remove()
@@ -84,8 +77,7 @@ class Progress:
     @property
     def will_be_seen(self) -> bool:
         """Return whether a bar appears if the work takes long."""
-        shown = self._joined[0] if self._joined else self
-        return _running is shown and shown._wanted and place_of_bars() is not None
+        return _running is self and self._wanted and place_of_bars() is not None
 
     def tell(self, done: int, loss: float = math.nan) -> None:
         """Update the bar if an update is due and the total is known.
@@ -94,11 +86,6 @@ class Progress:
             done: number of units so far
             loss: the latest loss; NaN (default) if it is unknown
         """
-        if self._joined and self.total:
-            outer, before = self._joined
-            outer.total = before + self.total
-            outer.tell(before + done)
-            return
         now = perf_counter()
         if self.total and now < self._first[0]:
             self._first = now, done
@@ -119,11 +106,10 @@ class Progress:
         if self._bar is None:
             place = place_of_bars()
             if place is None:
-                if _timer is None or pace > 0.0:  # otherwise the remaining time is unknown
+                if pace > 0.0:  # otherwise the remaining time is unknown
                     self._due = math.inf
-                if _timer is not None and pace > 0.0:
-                    opening_over()
-                    inform(f"{count}  {more}")
+                    if is_program():
+                        inform(f"{count}  {more}")
                 return
             self._bar = NotebookBar() if place == "notebook" else Bar(place)
         self._bar.show(done, self.total, count, more)
@@ -187,7 +173,6 @@ class Bar:
             self.refresh()
         else:
             self.is_shown = True  # before `begin`, which Ctrl-C can interrupt
-            opening_over()
             self.begin()
 
     def begin(self) -> None:
@@ -275,42 +260,3 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes}:{rest:02}"
     return f"{minutes // 60:,}:{minutes % 60:02}:{rest:02}"
-
-
-# A line in the terminal if a command takes long: within `opening()`, until `opening_over()`.
-
-LATE = 2.0  # seconds
-
-_timer: Timer | None = None  # line of the running command
-
-
-def has_display() -> bool:
-    """Return whether there is a screen for windows."""
-    return sys.platform != "linux" or any(
-        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
-    )
-
-
-@contextmanager
-def opening(*, window: bool = True) -> Iterator[None]:
-    """Print a line if a command takes longer than LATE seconds, and its progress if no bar appears.
-
-    Args:
-        window: whether the command opens a window; if so, nothing is printed without a screen
-    """
-    global _timer
-    _timer = Timer(LATE, inform, [text("start.opening" if window else "start.working")])
-    _timer.daemon = True
-    if has_display() or not window:
-        _timer.start()
-    try:
-        yield
-    finally:
-        opening_over()
-        _timer = None
-
-
-def opening_over() -> None:
-    """Cancel the line of `opening`: there is other output, or no window will open."""
-    if _timer is not None:
-        _timer.cancel()

@@ -1,4 +1,4 @@
-"""Progress bars of long work, and a word where a window takes long.
+"""Progress bars of long work, and a line for a piped command.
 
 When they appear, and that they leave no trace.
 """
@@ -23,9 +23,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base import progress
-from scalarviz.base import progress as module
-from scalarviz.base.progress import Progress, duration, opening, opening_over
-from scalarviz.base.texts import text
+from scalarviz.base.interrupt import StoppableProgram
+from scalarviz.base.progress import Progress, duration
 from scalarviz.errors import GradientError, InputError
 from tests.machine import ROOT
 from tests.sessions import advanced, session_on
@@ -106,21 +105,6 @@ def test_after_a_second_a_bar_says_how_far_it_is_and_is_removed_at_the_end(
     assert tty.getvalue().index("\x1b[?25h") < tty.getvalue().index("3 of 10"), (
         "the cursor is shown"
     )
-
-
-def test_one_bar_counts_the_kernels_of_several_works(clock: Clock, tty: Tty) -> None:
-    with Progress(0, unit="kernels"):
-        for count in (3, 2):
-            with Progress(0, unit="kernels") as bar:
-                assert bar.will_be_seen
-                bar.total = count
-                for done in range(count):
-                    clock.now += 2.0
-                    bar.tell(done)
-        work(clock, 2.0)
-    counts = re.findall(r"once: (\d of \d)", tty.words)
-    assert list(dict.fromkeys(counts)) == [f"{k} of {3 if k < 3 else 5}" for k in range(5)]
-    assert "2 of 10 steps" in tty.words
 
 
 @pytest.mark.parametrize(
@@ -434,62 +418,15 @@ def test_ctrl_c_in_a_terminal_ends_with_the_bar_removed_and_the_cursor_shown() -
     assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
 
 
-@pytest.fixture
-def opening_words(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    caplog.set_level("INFO", "scalarviz")
-    return caplog
-
-
-@pytest.fixture
-def display(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DISPLAY", ":99")
-
-
-@pytest.mark.parametrize(("window", "key"), [(True, "opening"), (False, "working")])
-def test_what_takes_long_is_announced(
-    *,
-    window: bool,
-    key: str,
-    opening_words: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "LATE", 0.01)
-    monkeypatch.setattr(module, "has_display", lambda: window)
-    with opening(window=window):
-        ends = time.monotonic() + 10.0
-        while not opening_words.records and time.monotonic() < ends:
-            time.sleep(0.01)
-    assert [each.getMessage() for each in opening_words.records] == [text(f"start.{key}")]
-
-
 @pytest.mark.parametrize("is_command", [True, False])
 def test_a_command_that_is_piped_prints_a_line_with_the_time_left(
-    *, is_command: bool, opening_words: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    *, is_command: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "DELAY", 0.0)
-    with opening(window=False) if is_command else nullcontext(), Progress(10) as progress:
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    caplog.set_level("INFO", "scalarviz")
+    with StoppableProgram(last=False) if is_command else nullcontext(), Progress(10) as bar:
         for done in range(10):
-            progress.tell(done)
+            bar.tell(done)
             time.sleep(0.03)
-    said = "\n".join(each.getMessage() for each in opening_words.records)
+    said = "\n".join(each.getMessage() for each in caplog.records)
     assert re.fullmatch(r"\d of 10 steps .+ steps/s  0:01 left" if is_command else "", said)
-
-
-@pytest.mark.usefixtures("display")
-@pytest.mark.some(2)
-@pytest.mark.parametrize("how", ["opened", "refused", "without a screen"])
-def test_one_that_opens_soon_or_not_at_all_is_not(
-    how: str, opening_words: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "LATE", 0.2)
-    if how == "without a screen":
-        monkeypatch.setattr(sys, "platform", "linux")
-        monkeypatch.delenv("DISPLAY")
-        monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    with opening():
-        if how == "opened":
-            opening_over()
-        if how != "refused":
-            time.sleep(0.4)
-    time.sleep(0.4 if how == "refused" else 0.0)
-    assert opening_words.records == []

@@ -18,8 +18,7 @@ from time import monotonic
 
 from scalarviz.base.interrupt import INTERRUPTED
 from scalarviz.base.messages import say
-from scalarviz.base.processes import VIEWER
-from scalarviz.base.progress import has_display, opening_over
+from scalarviz.base.processes import VIEWER, has_display
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.browser.link import BETWEEN_STATES, links_of
@@ -76,7 +75,6 @@ def watch(
         with server, quick_turns(SWITCH), ExitStack() as stack:
             near = HERE if ip_address(numeric(address)).is_unspecified else numeric(address)
             own = f"{url_of(near, number)}?token={tokens.own}"
-            opening_over()
             say(text("browser.here", url=own))
             seen = seen_by_others(address)
             if not seen:

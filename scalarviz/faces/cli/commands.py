@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.base import __version__
 from scalarviz.base.interrupt import INTERRUPTED, StoppableProgram
 from scalarviz.base.messages import LONGEST_LINE, lossy_streams, say, visible
-from scalarviz.base.progress import opening
 from scalarviz.base.shell_commands import pasted, program
 from scalarviz.errors import UnknownNameError
 from scalarviz.faces.scene_file import Scene, about, answer, find, load, print_scenes, scenes
@@ -353,11 +352,10 @@ def open_command() -> Callable[..., None]:
     from scalarviz.faces.scene_options import RUNNING, WATCHING
 
     def run(given: dict[str, Any], typed: Collection[str]) -> int:
-        with opening():
-            from scalarviz.faces.cli.watch_scene import open_link, open_side_by_side
+        from scalarviz.faces.cli.watch_scene import open_link, open_side_by_side
 
-            first, *others = links = given.pop(LINK)
-            return open_side_by_side(links, given) if others else open_link(first, given)
+        first, *others = links = given.pop(LINK)
+        return open_side_by_side(links, given) if others else open_link(first, given)
 
     link = typer.Argument(
         metavar="LINK...",
@@ -377,45 +375,41 @@ def open_command() -> Callable[..., None]:
 
 def watch_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
     """Open a window on a scene; return the exit code."""
-    with opening(window=not given["browser"]):
-        from scalarviz.faces.cli.watch_scene import watch_anywhere
-        from scalarviz.faces.controller.options import Recipe
+    from scalarviz.faces.cli.watch_scene import watch_anywhere
+    from scalarviz.faces.controller.options import Recipe
 
-        show, keep = shown_and_kept(scene, given, typed)
-        plays = None if given["resume"] is None or given["steps"] is not None else False
-        general = not_own(scene, given)
-        return watch_anywhere(show, general, name, keep, Recipe(scene, given), play=plays)
+    show, keep = shown_and_kept(scene, given, typed)
+    plays = None if given["resume"] is None or given["steps"] is not None else False
+    general = not_own(scene, given)
+    return watch_anywhere(show, general, name, keep, Recipe(scene, given), play=plays)
 
 
 def train_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
     """Train a scene with a progress bar; return the exit code."""
-    with opening(window=False):
-        from scalarviz.faces.controller.train import train
+    from scalarviz.faces.controller.train import train
 
-        show, keep = shown_and_kept(scene, given, typed, name)
-        return train(show, given["steps"], keep)
+    show, keep = shown_and_kept(scene, given, typed, name)
+    return train(show, given["steps"], keep)
 
 
 def write_scene(
     verb: str, scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]
 ) -> int:
     """Render a scene to a file, or write it as a page that trains; return the exit code."""
-    with opening(window=False):
-        from scalarviz.faces.cli.render_scene import render, write_page
+    from scalarviz.faces.cli.render_scene import render, write_page
 
-        write = {"render": render, "page": write_page}[verb]
-        show, keep = shown_and_kept(scene, given, typed)
-        return write(show, not_own(scene, given), name, keep)
+    write = {"render": render, "page": write_page}[verb]
+    show, keep = shown_and_kept(scene, given, typed)
+    return write(show, not_own(scene, given), name, keep)
 
 
 def write_playground(out: Path, theme: str, *, playground: bool) -> None:
     """Write the page in which visitors build networks; raise InputError without --playground."""
-    with opening(window=False):
-        from scalarviz.base.checks import require
-        from scalarviz.faces.cli.render_scene import write_playground as write
+    from scalarviz.base.checks import require
+    from scalarviz.faces.cli.render_scene import write_playground as write
 
-        require(playground, "a page shows a scene: name one, or add --playground")
-        write(load(scenes()["circle"]), out, theme)
+    require(playground, "a page shows a scene: name one, or add --playground")
+    write(load(scenes()["circle"]), out, theme)
 
 
 def not_own(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -470,20 +464,19 @@ def help_of_several(verb: str, words: Sequence[str]) -> str:
 
 def replay(path: str, theme: str, limit: int | None, *, branches: bool = False) -> None:
     """Open a saved session, or its latest branches side by side; `limit` as in `Session.load`."""
-    with opening():
-        from scalarviz.base.checks import require
-        from scalarviz.faces.cli.watch_scene import watch_anywhere
-        from scalarviz.stage.show import Show
-        from scalarviz.training.session.session import Session
+    from scalarviz.base.checks import require
+    from scalarviz.faces.cli.watch_scene import watch_anywhere
+    from scalarviz.stage.show import Show
+    from scalarviz.training.session.session import Session
 
-        require(
-            not path.endswith(".py"),
-            f"{path!r} is a scene, not a saved training run: write `{program()} watch {path}`",
-        )
-        session = Session.load(path, limit=limit)
-        is_one = not branches or len(session.branches) == 1
-        show = Show(session, title=os.path.basename(path)) if is_one else branches_of(session)
-        sys.exit(watch_anywhere(show, {"theme": theme}, Path(path).stem, play=False))
+    require(
+        not path.endswith(".py"),
+        f"{path!r} is a scene, not a saved training run: write `{program()} watch {path}`",
+    )
+    session = Session.load(path, limit=limit)
+    is_one = not branches or len(session.branches) == 1
+    show = Show(session, title=os.path.basename(path)) if is_one else branches_of(session)
+    sys.exit(watch_anywhere(show, {"theme": theme}, Path(path).stem, play=False))
 
 
 def print_version(wanted: bool) -> None:
@@ -561,26 +554,25 @@ def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
     shared = {name: option for name, option in SHARED.items() if name not in common}
 
     def run(given: dict[str, Any], typed: Collection[str]) -> int:
-        with opening(window=verb == "watch"):
-            from scalarviz.faces.cli.watch_scene import show_with
+        from scalarviz.faces.cli.watch_scene import show_with
 
-            del given[OTHERS]
-            values = {name: given[name] for name in typed if name in common | shared}
-            made = [
-                show_with(scene, each.path.stem, each.options, values)
-                for scene, each in zip(scenes, named, strict=True)
-            ]
-            names = names_of(named)
-            named_shows = {name: show for name, (show, _) in zip(names, made, strict=True)}
-            if verb == "watch":
-                from scalarviz.faces.cli.watch_scene import watch_anywhere
+        del given[OTHERS]
+        values = {name: given[name] for name in typed if name in common | shared}
+        made = [
+            show_with(scene, each.path.stem, each.options, values)
+            for scene, each in zip(scenes, named, strict=True)
+        ]
+        names = names_of(named)
+        named_shows = {name: show for name, (show, _) in zip(names, made, strict=True)}
+        if verb == "watch":
+            from scalarviz.faces.cli.watch_scene import watch_anywhere
 
-                recipes = [recipe for _, recipe in made]
-                return watch_anywhere(named_shows, given, "", recipe=recipes)
-            from scalarviz.faces.cli.render_scene import render_several
-            from scalarviz.stage.show import Several
+            recipes = [recipe for _, recipe in made]
+            return watch_anywhere(named_shows, given, "", recipe=recipes)
+        from scalarviz.faces.cli.render_scene import render_several
+        from scalarviz.stage.show import Several
 
-            return render_several(Several.of(named_shows), given)
+        return render_several(Several.of(named_shows), given)
 
     others = typer.Argument(
         None, metavar="[SCENE]...", help="More scenes; options of one follow a ?, as in rgb?lr=1"

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.base.checks import require, shorten
 from scalarviz.base.interrupt import INTERRUPTED, Stop
 from scalarviz.base.limits import check_losses
-from scalarviz.base.messages import is_informed, say
-from scalarviz.base.progress import Progress, has_display, opening_over
+from scalarviz.base.messages import say
+from scalarviz.base.processes import has_display
+from scalarviz.base.progress import Progress
 from scalarviz.base.shell_commands import program
 from scalarviz.base.texts import plural, text
 from scalarviz.errors import DisplayError, InputError, ScalarvizError, UnknownNameError
@@ -110,7 +111,6 @@ def watch_anywhere(
         more |= {"address": address, "share": "control" if given["control"] else "look"}
         return int(faces.watch(shown, **more))
     if given["serve"] or given["address"]:
-        opening_over()
         with served(address, given["port"]) as server:
             pages, code = in_files(shows, given, keep, look, plays=plays)
             return code or until_ctrl_c(server, pages, address)
@@ -120,7 +120,6 @@ def watch_anywhere(
     except DisplayError as error:
         if clocks != [show.session.clock for show in shows.values()]:
             raise
-        opening_over()
         say(text("watch.without" if plays else "watch.at_rest", lack=error.__cause__ or error))
         if len(shows) == 1 and (has_option or not plays):
             say(text("watch.browser" if has_option else "watch.open", program=program()))
@@ -170,13 +169,12 @@ def in_files(
     look.check_names(several or one)
     places, image = free_places(list(shows))
     pages: dict[str, bytes] = {}
-    with Progress(0, is_informed(), "kernels"):  # a common bar, including training
-        for place, show in zip(places, shows.values(), strict=True):
-            paced = replace(show, speed=given["speed"] or show.speed)
-            if page := written(place, partial(page_text, paced, look)):
-                pages[place.name] = page
-            if plays:
-                load_kernels(show.session)
+    for place, show in zip(places, shows.values(), strict=True):
+        paced = replace(show, speed=given["speed"] or show.speed)
+        if page := written(place, partial(page_text, paced, look)):
+            pages[place.name] = page
+        if plays:
+            load_kernels(show.session)
     if several is not None:
         code = train_all(several, given["steps"])
     elif plays:
@@ -260,7 +258,6 @@ def has_browser() -> bool:
 
 def open_side_by_side(links: Sequence[str], given: Mapping[str, Any]) -> int:
     """Open one window with several scenes or files side by side; return the exit code."""
-    opening_over()
     shows: dict[str, Show] = {}
     for words in links:
         link = read_link(words)
@@ -287,7 +284,6 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
     Raises:
         InputError: if the link is invalid.
     """
-    opening_over()  # computing the moment comes first, with a separate bar
     link = read_link(words)
     show, recipe = opened(link, given)
     keep = autosave_of(given)

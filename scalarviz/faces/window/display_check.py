@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.progress import has_display
+from scalarviz.base.processes import has_display
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import DisplayError
 

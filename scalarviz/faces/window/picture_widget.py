@@ -22,7 +22,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 from vispy import gloo
 
-from scalarviz.base.progress import opening_over
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError
 from scalarviz.faces.controller.face import Face
@@ -89,8 +88,6 @@ class View(QObject):
         try:
             with drawing_on(self.canvas) as size:
                 self.face.drawing(partial(self._show, *size))
-            if not self.drawn:
-                opening_over()
             self.drawn, self._lost = True, False
         except Exception as error:  # Qt would swallow it
             if is_of_opengl(error) and not self._lost:

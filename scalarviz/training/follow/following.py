@@ -33,8 +33,7 @@ from scalarviz.base.checks import answered, require, shorten, true_or_false
 from scalarviz.base.checks import size as checked_size
 from scalarviz.base.leaf_calls import show_followed
 from scalarviz.base.messages import inform
-from scalarviz.base.processes import VIEWER, let_go, start
-from scalarviz.base.progress import has_display
+from scalarviz.base.processes import VIEWER, has_display, let_go, start
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.diagnosis import Diagnosis, diagnose

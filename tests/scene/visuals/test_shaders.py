@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.progress import has_display
+from scalarviz.base.processes import has_display
 from scalarviz.errors import DisplayError
 from scalarviz.scene import offscreen
 from scalarviz.scene import picture as canvas_module
