@@ -188,22 +188,18 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"scalarviz has no public name {name!r}")
     homes = _HOMES if name in _HOMES else _homes()
     if name not in homes:
-        meant = import_module("scalarviz.base.near_names").meaning(
-            "public name",
+        near, errors = map(import_module, ("scalarviz.base.near_names", "scalarviz.errors"))
+        meant = near.meaning("public name", name, homes) or near.meaning_elsewhere(
             name,
-            homes,
-            activations=import_module("scalarviz.core.formulas.activations").ACTIVATIONS,
-            data_sets=[
-                kind.__name__ for kind in import_module("scalarviz.data").DATA_SETS.values()
-            ],
+            {
+                "activation": import_module("scalarviz.core.formulas.activations").ACTIVATIONS,
+                "data set": import_module("scalarviz.data").__all__,
+            },
         )
-        close = import_module("difflib").get_close_matches
-        nearest = [meant] if meant in homes else close(name, homes, n=1)
-        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-        hint = f": {meant}" if meant and meant not in homes else hint
-        if name in dir(import_module("scalarviz.errors")):
-            hint = f": write sv.errors.{name}"
-        raise AttributeError(f"scalarviz has no public name {name!r}{hint}")
+        if name in dir(errors):
+            meant = f"write sv.errors.{name}"
+        hint = errors.hint(meant, name, list(homes))
+        raise AttributeError(f"scalarviz has no public name {name!r}{hint and f': {hint}'}")
     module = import_module(f"scalarviz.{homes[name]}")
     value = getattr(module, name, module)  # for data and onnx the module itself
     globals()[name] = value

@@ -104,24 +104,21 @@ class UnknownNameError(InputError):
     def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
         names = list(valid)
         meant = meaning(kind, name, names[:MOST_SEARCHED])
-        nearest = [meant] if meant else nearest_names(name, names)
-        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-        if meant and meant not in names:
-            hint = f"; {meant}" if " " in meant else ""
+        how = hint(meant, name, names)
         listed = [visible(each) for each in names[:MOST_NAMES]]
         more = [f"and {len(names) - MOST_NAMES:,} more"] if len(names) > MOST_NAMES else []
         choice = f"choose one of {', '.join(listed + more)}" if names else "none available"
-        super().__init__(f"unknown {kind} {reprlib.repr(name)}: {choice}{hint}")
+        super().__init__(f"unknown {kind} {reprlib.repr(name)}: {choice}{how and f'; {how}'}")
 
 
 class UnknownAttributeError(UnknownNameError, AttributeError):
-    """An object has no such attribute; `meant` is a similar name or a remedy."""
+    """An object has no such attribute; `meant` is one of `names`, a remedy, or ""."""
 
-    def __init__(self, kind: str, name: str, names: list[str], meant: str = "") -> None:
-        nearest = [meant] if meant else nearest_names(name, names)
-        hint = f": did you mean {nearest[0]!r}?" if nearest else ""
-        hint = f": {meant}" if " " in meant else hint
-        InputError.__init__(self, f"{kind} has no attribute {reprlib.repr(name)}{hint}")
+    def __init__(self, kind: str, name: str, names: list[str], meant: str) -> None:
+        how = hint(meant, name, names)
+        InputError.__init__(
+            self, f"{kind} has no attribute {reprlib.repr(name)}{how and f': {how}'}"
+        )
 
 
 class UnknownArrayError(UnknownNameError, KeyError):
@@ -142,6 +139,20 @@ class UnknownSlotError(UnknownNameError, KeyError):
 
 class ReadOnlyError(InputError, AttributeError):
     """An attribute cannot be set."""
+
+
+def hint(meant: str, name: object, names: list[str]) -> str:
+    """Return a question for the nearest of `names`, or the remedy `meant`; else "".
+
+    Args:
+        meant: result of `near_names.meaning`
+        name: the unknown name
+        names: the valid names
+    """
+    if " " in meant:
+        return meant
+    nearest = [meant] if meant else nearest_names(name, names)
+    return f"did you mean {nearest[0]!r}?" if nearest and nearest[0] in names else ""
 
 
 def nearest_names(name: object, names: list[str]) -> list[str]:

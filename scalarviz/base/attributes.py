@@ -7,16 +7,15 @@ A class enables the errors as follows:
 
 `__getattr__` slows down all attributes of a class, even existing ones: by half in CPython 3.11.
 `__setattr__` slows down every assignment. `Value` and `Weight`, whose attributes are used thousands
-of times per step, have a few `Absent` descriptors instead.
+of times per step, have neither, and raise the errors of Python.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from inspect import getattr_static
-from typing import Any, final
+from typing import Any
 
 from scalarviz.base.near_names import meaning
 from scalarviz.errors import ReadOnlyError, UnknownAttributeError
@@ -31,27 +30,6 @@ def unknown(self: object, name: str) -> Any:
     if name.startswith("_") or hasattr(type(self), name):
         return object.__getattribute__(self, name)  # Python's error, or the error of a property
     raise no_attribute(self, name)
-
-
-@final
-class Absent:
-    """Descriptor for an attribute that exists only in other libraries: reading it raises an error.
-
-    Instances of user-defined subclasses can set the attribute.
-    """
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, thing: object, kind: type) -> Any:
-        if self.name in getattr(thing, "__dict__", ()):
-            return vars(thing)[self.name]
-        raise no_attribute(kind if thing is None else thing, self.name)
-
-    def __set__(self, thing: object, value: object) -> None:
-        if type(thing).__module__.startswith(OURS):
-            raise no_attribute(thing, self.name)
-        vars(thing)[self.name] = value
 
 
 def set_known(self: object, name: str, value: object) -> None:
@@ -88,9 +66,8 @@ def check(self: object, name: str, value: object) -> None:
 
 def no_attribute(thing: object, name: str) -> UnknownAttributeError:
     """Return the error for an unknown attribute."""
-    kind = thing if isinstance(thing, type) else type(thing)
-    public = [each for each in dir(thing) if not each.startswith("_")]
-    names = [each for each in public if not isinstance(getattr_static(kind, each, 0), Absent)]
+    kind = type(thing)
+    names = [each for each in dir(thing) if not each.startswith("_")]
     return UnknownAttributeError(kind.__name__, name, names, meant_by(kind, name, names))
 
 
@@ -100,9 +77,9 @@ def read_only(kind: type, name: str, reason: str, instead: str = "") -> ReadOnly
     return ReadOnlyError(f"{kind.__name__}.{name} {reason}{meant and f': {meant}'}")
 
 
-def meant_by(kind: type, name: str, names: list[str] | None = None) -> str:
+def meant_by(kind: type, name: str, names: Iterable[str] = ()) -> str:
     """Return a hint to the attribute probably meant by `name`; base classes are also searched."""
-    found = (meaning(f"attribute of {each.__name__}", name, names or ()) for each in kind.__mro__)
+    found = (meaning(f"attribute of {each.__name__}", name, names) for each in kind.__mro__)
     return next(filter(None, found), "")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import FunctionType
 
-LONGEST = 100  # characters of a word to look up
+LONGEST = 100  # characters of a name that is looked up
 OF_FUNCTIONS = {  # for a function instead of a name
     "loss": "sv.loss(function) makes a custom loss to pass here",
     "schedule": "sv.schedule(function) makes a custom schedule to pass here",
@@ -59,13 +59,13 @@ METRIC_NAMES = {
     ),
 }
 SCHEDULES = {
-    "steplr": "write Schedule('step', every=step_size, factor=gamma)",
+    "steplr": "write sv.Schedule('step', every=step_size, factor=gamma)",
     **dict.fromkeys(
-        ("exponential", "exponentiallr"), "write Schedule('step', every=1, factor=gamma)"
+        ("exponential", "exponentiallr"), "write sv.Schedule('step', every=1, factor=gamma)"
     ),
     **dict.fromkeys(
         ("cosineannealing", "cosineannealinglr"),
-        "write Schedule('cosine', steps=T_max, floor=eta_min / lr)",
+        "write sv.Schedule('cosine', steps=T_max, floor=eta_min / lr)",
     ),
     **dict.fromkeys(("linearlr", "linear"), "warmup"),
     "onecyclelr": "one_cycle",
@@ -300,17 +300,11 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("onnx", "toonnx", "exportonnx"), "write net.save('net.onnx')"),
         **dict.fromkeys(("lr", "learningrate", "optimizer"), "write net.step(sv.SGD(lr))"),
     },
-    "Weight": dict.fromkeys(("numpy", "detach"), "value"),
     "LossValue": {
         "backward": "it is a float: write net.backward(loss.backward()), after loss.forward(p, t)",
+        **dict.fromkeys(("item", "detach", "numpy"), "leave it out: the loss is a float"),
     },
-    "Value": {
-        "numpy": "write value.data, or float(value)",
-        "detach": "write sv.Value(value.data)",
-        "value": "data",
-        "gradient": "grad",
-        "requiresgrad": "leave it out: every Value has a gradient",
-    },
+    "SGD": CALLS["SGD"],
     "Optimizer": {
         "step": "write net.step(optimizer), or s.advance() of a session",
         "zerograd": "write net.zero_grad()",
@@ -321,13 +315,13 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
             "write net.save(path), which also saves the state of the optimizer",
         ),
         **dict.fromkeys(
-            ("momentum", "alpha", "beta1", "beta2", "eps", "decay"),
+            ("momentum", "alpha", "beta1", "beta2", "eps", "decay", "weightdecay"),
             "optimizer.settings has it; to change it, make another optimizer",
         ),
         "name": "make another optimizer",
     },
 }
-KINDS: Mapping[str, Mapping[str, str]] = {
+HINTS: Mapping[str, Mapping[str, str]] = {
     "activation": ACTIVATIONS,
     "loss": LOSSES,
     "metric": METRIC_NAMES,
@@ -337,49 +331,47 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     "dtype": DTYPES,
     "argument": ARGUMENTS,
     "public name": PUBLIC,
+    **{f"argument of {call}": names for call, names in CALLS.items()},
     **{f"attribute of {kind}": names for kind, names in ATTRIBUTES_OF.items()},
 }
-ENDINGS = {"loss": "loss", "initializer": "initializer"}  # suffixes of words such as "MSELoss"
+# Kinds of names that are public in other libraries, and what to write here.
+ELSEWHERE = {
+    "data set": "it is in sv.data: write sv.data.{}",
+    "activation": "an activation is a string: write sv.Dense(3, 8, {!r}), for example",
+    "loss": "write sv.Loss({!r})",
+    "schedule": "write sv.Schedule({!r})",
+}
 
 
-def meaning(
-    kind: str,
-    name: object,
-    names: Iterable[str],
-    activations: Iterable[str] = (),
-    data_sets: Iterable[str] = (),
-) -> str:
+def meaning(kind: str, name: object, names: Iterable[str]) -> str:
     """Return the probable meaning of a name: one of `names`, a hint, or "".
 
-    If `kind` is "public name", these activations and data sets are also searched.
+    Args:
+        kind: what the name is of, such as "loss" or "argument of Adam"
+        name: the unknown name, or an object that was passed instead
+        names: the valid names
     """
-    word = text_of(name)
-    if len(word) > LONGEST:
-        return ""
-    word = plain(word)
+    word = plain(text_of(name)[:LONGEST])
     known = {plain(each): each for each in names if len(each) <= LONGEST}
-    start, _, call = kind.partition(" of ")
-    table = KINDS.get(kind.partition(" '")[0]) or KINDS.get(start, {})
-    for each in (word, word.removesuffix(ENDINGS.get(kind, "?"))):
-        found = known.get(each) or CALLS.get(call, {}).get(each) or table.get(each, "")
-        if found:
-            return found
-    if kind in OF_FUNCTIONS and isinstance(name, FunctionType):
-        return OF_FUNCTIONS[kind]
-    return in_other_tables(word, activations, data_sets) if kind == "public name" else ""
+    common = kind.partition(" of ")[0]
+    for each in (word, word.removesuffix(common)):  # MSELoss is "mse"
+        for table in (known, HINTS.get(kind, {}), HINTS.get(common, {})):
+            if each in table:
+                return table[each]
+    return OF_FUNCTIONS.get(kind, "") if isinstance(name, FunctionType) else ""
 
 
-def in_other_tables(word: str, activations: Iterable[str], data_sets: Iterable[str]) -> str:
-    """Return a hint for a data set, activation, loss or schedule of this name, or ""."""
-    for each in data_sets:
-        if word == each.lower():
-            return f"it is in sv.data: write sv.data.{each}"
-    for each in activations:
-        if word == plain(each) or ACTIVATIONS.get(word) == each:
-            return f"an activation is a string: write sv.Dense(3, 8, {each!r}), for example"
-    if found := LOSSES.get(word.removesuffix("loss")):
-        return f"write sv.Loss({found!r})"
-    return SCHEDULES.get(word, "").replace("Schedule", "sv.Schedule")
+def meaning_elsewhere(name: str, names: Mapping[str, Iterable[str]]) -> str:
+    """Return what to write for a name that is not public, but of a kind in ELSEWHERE; else "".
+
+    Args:
+        name: the unknown name
+        names: valid names by kind; kinds without them are looked up in HINTS only
+    """
+    for kind, remedy in ELSEWHERE.items():
+        if found := meaning(kind, name, names.get(kind, ())):
+            return found if " " in found else remedy.format(found)
+    return ""
 
 
 def plain(word: str) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
-from scalarviz.base.attributes import Absent
 from scalarviz.base.checks import answered
 from scalarviz.base.leaf_calls import value_html
 from scalarviz.core import value_graph as graph
@@ -138,8 +137,6 @@ class Value:
 
     if TYPE_CHECKING:
         data: float
-    else:  # a type checker knows the names by itself
-        value, gradient, requires_grad, numpy, detach = [Absent() for _ in range(5)]
     grad: Any  # a number; after backward(create_graph=True) a Value
     _formula: Formula  # the operation that made it
     _x: Value | None  # the first input; None in a leaf

@@ -9,11 +9,10 @@ from __future__ import annotations
 import operator
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
-from scalarviz.base.attributes import Absent
 from scalarviz.base.checks import answered, shorten
 from scalarviz.base.leaf_calls import weight_html
 from scalarviz.core.bank import Bank, Rows
@@ -137,9 +136,6 @@ class Weight(Part):
     """
 
     __slots__ = ("_bank", "_grad", "_inputs", "_value", "index")
-
-    if not TYPE_CHECKING:  # a type checker knows the names by itself
-        numpy, detach = Absent(), Absent()
 
     @answered
     def __init__(self, value: float, *, dtype: str = "float64") -> None:

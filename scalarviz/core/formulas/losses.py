@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from scalarviz.base.attributes import Absent
+from scalarviz.base.attributes import unknown
 from scalarviz.base.checks import (
     FloatArray,
     answered,
@@ -294,7 +294,7 @@ class LossValue(float):
     """A loss: a float whose missing attribute `backward` raises an error that says what to call."""
 
     if not TYPE_CHECKING:
-        backward = Absent()
+        __getattr__ = unknown
 
 
 class Loss:
