@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -174,16 +174,15 @@ def read_whole(path: Path) -> tuple[bytes, Description]:
     try:
         size = size_of(path)
         with path.open("rb") as file:
-            head = read_head(path, file, size)
-            about = parse_about(path, head[LENGTH_BYTES:])
+            about = parse_about(path, read_header(path, file, size))
             if 0 < memory_size() < COPIES * size:
                 raise MemoryError
             file.seek(0)
             data = file.read(size)
     except FileNotFoundError:
-        why = ", or train first: a followed model is recorded from its first step on"
-        why *= path.suffix == ".sv"
-        raise FileError(f"file not found: {shown(path)}: check the path{why}") from None
+        recorded = ", or train first: a followed model is recorded from its first step on"
+        how = recorded if path.suffix == ".sv" else ""
+        raise FileError(f"file not found: {shown(path)}: check the path{how}") from None
     except MemoryError:
         raise FileError(
             f"{shown(path)} is too large for the memory of this machine: load it on another"
@@ -193,8 +192,6 @@ def read_whole(path: Path) -> tuple[bytes, Description]:
             f"{shown(path)} cannot be read: {error.strerror or error}: check the path and its "
             "permissions"
         ) from error
-    if len(data) != size or not data.startswith(head):
-        raise damaged(path, "it changed while it was read")
     return data, about
 
 
@@ -207,10 +204,9 @@ def size_of(path: Path) -> int:
     return status.st_size
 
 
-def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
-    """Return the bytes of a file up to the end of the header."""
-    first = file.read(LENGTH_BYTES)
-    length = header_length(first)
+def read_header(path: Path, file: IO[bytes], size: int) -> bytes:
+    """Return the header of a file; raise FileError if it is too long for the file or for us."""
+    length = header_length(file.read(LENGTH_BYTES))
     if size < LENGTH_BYTES or length > min(size - LENGTH_BYTES, LARGEST_HEADER):
         is_onnx = path.suffix.lower() == ".onnx"
         remedy = "pass a complete file saved by scalarviz"
@@ -218,14 +214,14 @@ def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
             f"{shown(path)} is not a safetensors file, or is truncated: "
             f"{'read it with sv.onnx.load(path)' if is_onnx else remedy}"
         )
-    return first + file.read(length)
+    return file.read(length)
 
 
 def parse_about(path: Path, header: bytes) -> Description:
     """Return the "scalarviz" part of the metadata; raise FileError for an unknown version."""
     try:
-        outer = parse_json(header, only_ours)
-        inner = outer.get(METADATA, {})
+        outer = parse_json(header)
+        inner = outer.get(METADATA)
         text = inner.get(NAME) if isinstance(inner, dict) else None
         about = parse_json(text) if isinstance(text, str) else None
     except (ValueError, RecursionError) as error:
@@ -249,22 +245,12 @@ def parse_about(path: Path, header: bytes) -> Description:
     return about
 
 
-def only_ours(pairs: list[tuple[str, Any]]) -> Description:
-    """Return a header object, or {} if it describes an array, which safetensors checks itself."""
-    found = no_name_twice(pairs)
-    return found if NAME in found or METADATA in found else {}
-
-
-def parse_json(
-    text: bytes | str, read: Callable[[list[tuple[str, Any]]], Description] | None = None
-) -> Description:
-    """Parse a JSON object; raise ValueError if it has duplicate names, NaN or infinity."""
+def parse_json(text: bytes | str) -> Description:
+    """Parse a JSON object; raise ValueError if it is too large, or contains NaN or infinity."""
     require(count_parts(text) <= MOST_PARTS, "its parts would take too much memory", ValueError)
-    letters = text if isinstance(text, str) else text.decode("utf-8")
-    found = json.loads(letters, object_pairs_hook=read or no_name_twice, parse_constant=refuse)
-    if not isinstance(found, dict):
-        raise ValueError("not a JSON object")
-    return found
+    found = json.loads(text, parse_constant=refuse)
+    require(isinstance(found, dict), "not a JSON object", ValueError)
+    return found  # type: ignore[no-any-return]  # checked above
 
 
 def count_parts(text: bytes | bytearray | str) -> int:
@@ -272,13 +258,6 @@ def count_parts(text: bytes | bytearray | str) -> int:
     if isinstance(text, str):
         return sum(map(text.count, ",:[{"))
     return sum(map(text.count, (b",", b":", b"[", b"{")))
-
-
-def no_name_twice(pairs: list[tuple[str, Any]]) -> Description:
-    """Return a JSON object; raise ValueError if a name occurs twice."""
-    found = dict(pairs)
-    require(len(found) == len(pairs), "a name occurs twice in an object", ValueError)
-    return found
 
 
 def refuse(constant: str) -> None:
@@ -303,11 +282,9 @@ def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
 
     try:
         found = deserialize(data)  # type: ignore[no-untyped-call]  # safetensors has no types
-        return {name: to_array(path, name, each) for name, each in found}
-    except (SafetensorError, ValueError, OverflowError) as error:
-        if isinstance(error, FileError):
-            raise
+    except SafetensorError as error:
         raise damaged(path, "its arrays cannot be read") from error
+    return {name: to_array(path, name, each) for name, each in found}
 
 
 def to_array(path: Path, name: str, found: Mapping[str, Any]) -> Array:
@@ -318,9 +295,11 @@ def to_array(path: Path, name: str, found: Mapping[str, Any]) -> Array:
     numbers = np.frombuffer(found["data"], np.uint8)
     if dtype == "bool" and (numbers > 1).any():
         raise damaged(path, f"its array {shorten(name)} contains values other than true and false")
-    stored = np.dtype(dtype).newbyteorder("<")
-    array: Array = numbers.view(stored).reshape(found["shape"]).astype(dtype, copy=False)
-    return array if array.flags.writeable else array.copy()
+    try:
+        array: Array = numbers.view(np.dtype(dtype).newbyteorder("<")).reshape(found["shape"])
+    except (ValueError, OverflowError) as error:
+        raise damaged(path, f"its array {shorten(name)} has an impossible shape") from error
+    return array.astype(dtype, copy=False)
 
 
 def damaged(path: Path, what: str) -> FileError:

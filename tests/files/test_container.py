@@ -203,7 +203,6 @@ EIGHT = array("a", "F64", [1], 0, 8)
     [
         (EIGHT + "," + array("b", "F64", [1], 4, 12), 12),  # one over the other
         (EIGHT + "," + array("b", "F64", [1], 0, 8), 8),
-        (EIGHT + "," + EIGHT, 8),  # one name twice
         (array("a", "F64", [1], 8, 16), 16),  # a hole
         (array("a", "F64", [2], 0, 8), 8),  # a shape that does not fit
         (array("a", "F64", [2**61 + 1], 0, 8), 8),
@@ -242,9 +241,7 @@ ODD = (
     '{"checksum":"","version":0,"kind":"network","description":{}}',
     '{"checksum":"","version":"1","kind":"network","description":{}}',
     '{"checksum":"","version":NaN}',
-    '{"checksum":"","version":1,"version":1}',
     '{"checksum":"","version":1,"kind":"network","description":' + "[" * 99_999,
-    '{"checksum":"","version":1,"kind":"network","description":{"a":1,"a":1}}',
 )
 
 
