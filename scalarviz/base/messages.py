@@ -122,9 +122,7 @@ if LOG.level == logging.NOTSET:  # unless the application has set a level
     LOG.setLevel(logging.INFO)
 
 
-# Standard output and error that do not end a program: data rejected by a full disk is lost.
-
-STREAMS = "stdout", "stderr"
+# Standard output that does not end a program: data rejected by a full disk is lost.
 
 
 @final
@@ -145,37 +143,26 @@ class LossyFile(io.FileIO):
 
 
 @contextmanager
-def lossy_streams() -> Iterator[None]:
-    """Replace standard output and error by `LossyFile`s in a block that ends with SystemExit.
+def lossy_output() -> Iterator[None]:
+    """Replace standard output by a `LossyFile` in a block that ends with SystemExit.
 
-    Closed streams are replaced by /dev/null. If standard output lost data, a message is written to
-    standard error, and the exit code is not 0.
+    If data was lost, a message is written to standard error, and the exit code is not 0.
     """
     # Files opened later must not get the numbers of closed streams.
-    while (file := os.open(os.devnull, os.O_RDWR)) < 3:
-        os.set_inheritable(file, True)
-    os.close(file)
-    out, _ = files = [LossyFile(number, "w", closefd=False) for number in (1, 2)]
-    for name, lossy in zip(STREAMS, files, strict=True):
-        before = getattr(sys, name)
-        if before is None or not before.isatty():  # terminals of Windows take characters, not bytes
-            setattr(sys, name, as_text(lossy, before))
+    while (unused := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(unused)
+    before, file = sys.stdout, LossyFile(1, "w", closefd=False)
+    if before is None or not before.isatty():  # terminals of Windows take characters, not bytes
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(file),
+            getattr(before, "encoding", "utf-8"),
+            "backslashreplace",  # a Windows file cannot encode all characters
+            line_buffering=getattr(before, "write_through", False),
+        )
     try:
         yield
     except SystemExit as end:
-        if out.lack:
-            say(f"scalarviz: standard output was lost: {out.lack}", file=sys.stderr)
-        sys.exit(end.code or int(bool(out.lack)))
-
-
-def as_text(file: LossyFile, before: io.TextIOWrapper | None) -> io.TextIOWrapper:
-    """Return a text stream on a file with the encoding and buffering of the stream `before`."""
-    if before is None:
-        return io.TextIOWrapper(io.BufferedWriter(file), "utf-8", "backslashreplace")
-    return io.TextIOWrapper(
-        file if before.write_through else io.BufferedWriter(file),  # raw, as Python itself does
-        before.encoding,
-        "backslashreplace",  # a Windows file cannot encode all characters
-        line_buffering=before.line_buffering,
-        write_through=before.write_through,
-    )
+        if file.lack:
+            say(f"scalarviz: standard output was lost: {file.lack}", file=sys.stderr)
+        sys.exit(end.code or int(bool(file.lack)))

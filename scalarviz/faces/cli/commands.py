@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalarviz.base import __version__
 from scalarviz.base.interrupt import INTERRUPTED, StoppableProgram
-from scalarviz.base.messages import LONGEST_LINE, lossy_streams, say, visible
+from scalarviz.base.messages import LONGEST_LINE, lossy_output, say, visible
 from scalarviz.base.shell_commands import pasted, program
 from scalarviz.errors import UnknownNameError
 from scalarviz.faces.scene_file import Scene, about, answer, find, load, print_scenes, scenes
@@ -99,7 +99,7 @@ def main(words: Sequence[str] | None = None) -> None:
     SIGTERM.
     """
     is_last = words is None
-    with lossy_streams() if is_last else nullcontext(), StoppableProgram(last=is_last):
+    with lossy_output() if is_last else nullcontext(), StoppableProgram(last=is_last):
         obey(list(sys.argv[1:] if words is None else words))
 
 
