@@ -1,7 +1,7 @@
 """Handling of Ctrl-C: a program ends between two steps, so that nothing is left half done.
 
 SIGTERM and SIGHUP (a closed terminal) have the same effect. The first signal ends the current work
-in an orderly way, the second ends it immediately, and further signals have no effect.
+in an orderly way, and the second one ends it immediately.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import os
 import signal
-import socket
 import stat
 import sys
 import threading
@@ -17,9 +16,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from importlib import import_module
-from time import monotonic
-from types import FrameType, TracebackType
-from typing import Any, NoReturn, Self, TypeVar, cast, final
+from types import FrameType
+from typing import Any, Self, TypeVar, cast, final
 
 from scalarviz.base.processes import end_all
 
@@ -30,7 +28,11 @@ INTERRUPTED = 130  # exit status after Ctrl-C
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _plain: Any = import_module("_signal")  # as `signal`, ten times faster
-_main = threading.main_thread().ident  # in a fork, the thread that forked
+
+
+def is_main() -> bool:
+    """Return whether this is the main thread: only that one receives signals."""
+    return threading.get_ident() == threading.main_thread().ident
 
 
 @final
@@ -50,7 +52,7 @@ class HeldCtrlC:
 
     def begin(self) -> None:
         """Delay signals until `end`; calls can be nested."""
-        if threading.get_ident() == _main:
+        if is_main():
             self._depth += 1
             if self._depth == 1:
                 before = _plain.getsignal(signal.SIGINT)
@@ -61,7 +63,7 @@ class HeldCtrlC:
 
     def end(self) -> None:
         """End the delay started by `begin`; the outermost one delivers a waiting signal."""
-        if threading.get_ident() == _main:
+        if is_main():
             self._depth -= 1
             if not self._depth:
                 if _plain.getsignal(signal.SIGINT) == self._hear:
@@ -70,7 +72,7 @@ class HeldCtrlC:
 
     def deliver(self) -> None:
         """Deliver a waiting signal; called between two portions, when all data is consistent."""
-        if self.waits and threading.get_ident() == _main:
+        if self.waits and is_main():
             self.waits = False
             if callable(self._before):
                 self._before(signal.SIGINT, None)
@@ -110,22 +112,14 @@ def uncut(function: Function) -> Function:
     return cast("Function", call)
 
 
-def _begin_in_fork() -> None:
-    global _main
-    _main = threading.get_ident()
-    ctrl_c.forget()
-
-
 if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(after_in_child=_begin_in_fork)
+    os.register_at_fork(after_in_child=ctrl_c.forget)
 
 
 # Stop and StoppableProgram: end a part of a program, and a program.
 
 # Windows has no SIGHUP
 HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-SHOW_CURSOR = b"\x1b[?25h"  # hidden by a bar
-STOPPED = (KeyboardInterrupt, SystemExit)
 GRACE = 1.0  # seconds from the second signal until the process is killed
 
 
@@ -133,26 +127,12 @@ _program: StoppableProgram | None = None  # the running one
 
 
 @final
-class Interrupt:
-    """Handler that raises KeyboardInterrupt, but not again within GRACE seconds."""
-
-    def __init__(self) -> None:
-        self._next = 0.0
-
-    def __call__(self) -> None:
-        now = monotonic()
-        if now >= self._next:
-            self._next = now + GRACE
-            raise KeyboardInterrupt
-
-
-@final
 class Stop:
-    """Context manager: the first signal sets `asked`, the second raises KeyboardInterrupt.
+    """Context manager: the first signal sets `asked`, the second has its usual effect.
 
     Attributes:
         asked: whether a signal was received
-        hurried: whether a second signal was received
+        hurried: whether `at_once` was called
         code: exit status for the program: 130 after Ctrl-C
         at_once: function to call at the second signal if an exception would be lost, as in Qt
     """
@@ -161,7 +141,6 @@ class Stop:
         self.asked = self.hurried = False
         self.code = 0
         self.at_once: Callable[[], object] | None = None
-        self._interrupt = _program.interrupt if _program else Interrupt()
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -172,25 +151,25 @@ class Stop:
         restore(self._before)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
-        note(number)
         if not self.asked:
             self.asked, self.code = True, 128 + number
-            return
-        self.hurried = True
-        if self.at_once is not None:
+            note(number, frame)
+        elif self.at_once is not None:
+            self.hurried = True
+            note(number, frame)
             self.at_once()
-        elif not ctrl_c.delays(frame):
-            self._interrupt()
+        else:
+            restore(self._before)
+            signal.raise_signal(number)
 
 
 @final
 class StoppableProgram:
     """Context manager around a program, which Ctrl-C can end at any point.
 
-    The first signal outside of every Stop raises KeyboardInterrupt. During an import it is raised
-    after the import, since some modules would turn it into another error. If the program still runs
-    GRACE seconds after the second signal, the process and its children are killed. The exit status
-    is 130 after Ctrl-C, 143 after SIGTERM and 129 after SIGHUP.
+    The first signal outside of every Stop raises KeyboardInterrupt. If the program still runs GRACE
+    seconds after the second signal, the process and its children are killed. The exit status is 130
+    after Ctrl-C, 143 after SIGTERM and 129 after SIGHUP.
 
     Args:
         last: whether the process ends when the block ends
@@ -199,48 +178,30 @@ class StoppableProgram:
     def __init__(self, *, last: bool) -> None:
         self.last = last
         self.code = 0  # exit status, set by the first signal
-        self.interrupt = Interrupt()
+        self._is_raised = False  # whether KeyboardInterrupt was raised
+        self._end: threading.Timer | None = None
         self._before: dict[int, Any] = {}
-        self._ears: tuple[socket.socket, socket.socket] | None = None
-        self._fd = -1
 
     def __enter__(self) -> Self:
         global _program
         _program = self
         self._before = handle(self._hear)
-        if self._before:
-            # The system writes signals to this socket even while Python code cannot run.
-            ears, mouth = self._ears = socket.socketpair()
-            mouth.setblocking(False)
-            self._fd = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
-            threading.Thread(target=self._listen, args=[ears], daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         global _program
-        cause = getattr(error, "__cause__", None)  # C code may turn it into another error
-        stopped = self.code and (
-            error is None or any(isinstance(x, STOPPED) for x in (error, cause))
-        )
-        if stopped and self.last:
+        # Modules in C may turn KeyboardInterrupt into another error.
+        is_stopped = self._is_raised or (self.code and isinstance(error, SystemExit | None))
+        if is_stopped and self.last:
             self._leave()
         _program = None
         restore(self._before)
-        if self._ears is not None:
-            signal.set_wakeup_fd(self._fd)
-            ears, mouth = self._ears
-            with suppress(OSError):
-                ears.shutdown(socket.SHUT_RDWR)
-            mouth.close()
-        if stopped:
+        if self._end is not None:
+            self._end.cancel()
+        if is_stopped:
             raise SystemExit(self.code) from None
 
-    def _leave(self) -> NoReturn:
+    def _leave(self) -> None:
         """Exit now, since a signal during Python's shutdown would change the exit status."""
         handle(lambda number, frame: os._exit(self.code))
         atexit._run_exitfuncs()
@@ -250,39 +211,22 @@ class StoppableProgram:
         os._exit(self.code)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
-        note(number)
-        if ctrl_c.delays(frame):
-            return
-        importer = importer_of(frame)
-        if importer is None:
-            self.interrupt()
-        else:
-            importer.f_trace = self._after_import
-            sys.settrace(lambda *_: None)
+        note(number, frame)
+        if not (self._is_raised or ctrl_c.delays(frame)):
+            self._is_raised = True
+            raise KeyboardInterrupt
 
-    def _after_import(self, *_: object) -> None:
-        sys.settrace(None)
-        self.interrupt()
-
-    def _listen(self, ears: socket.socket) -> None:
-        count = 0
-        with ears:
-            while heard := ears.recv(1):
-                if heard[0] not in HEARD:
-                    continue
-                count += 1
-                self.code = self.code or 128 + heard[0]
-                if count == 2:
-                    end = threading.Timer(GRACE, self._end_now)
-                    end.daemon = True
-                    end.start()
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Record the exit status at the first signal; a delivered one has no frame."""
+        if self.code and frame is not None and self._end is None:
+            self._end = threading.Timer(GRACE, self._end_now)
+            self._end.daemon = True
+            self._end.start()
+        self.code = self.code or 128 + number
 
     def _end_now(self) -> None:
-        """Kill this process and its children, and show the cursor of the terminal."""
+        """Kill this process and its children."""
         end_all()
-        if os.isatty(1):
-            with suppress(OSError):
-                os.write(1, SHOW_CURSOR)
         os._exit(self.code)
 
 
@@ -291,22 +235,12 @@ def is_program() -> bool:
     return _program is not None
 
 
-def note(number: int) -> None:
-    """Record the exit status of the program at the first signal."""
+def note(number: int, frame: FrameType | None) -> None:
+    """Report a signal to the running program; its terminal is closed at SIGHUP."""
     if number not in (signal.SIGINT, signal.SIGTERM):
         be_silent()
     if _program is not None:
-        _program.code = _program.code or 128 + number
-
-
-def importer_of(frame: FrameType | None) -> FrameType | None:
-    """Return the frame of the outermost import in progress, or None."""
-    found = None
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            found = frame.f_back
-        frame = frame.f_back
-    return found
+        _program.note(number, frame)
 
 
 def handle(hear: Callable[[int, FrameType | None], None]) -> dict[int, Any]:
