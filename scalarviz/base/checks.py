@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import wraps
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NoReturn, ParamSpec, SupportsIndex, TypeVar
 
 import numpy as np
@@ -159,21 +160,15 @@ def refuse_mask(x: object, who: str) -> None:
         as_floats(x, who)
 
 
-def answered(
-    function: Callable[P, R], remedy: str = "", gone: Mapping[str, str] | None = None
-) -> Callable[P, R]:
-    """Wrap a function so that wrong arguments raise an InputError that ends in `remedy`.
-
-    Args:
-        gone: complete message for each argument that no longer exists
-    """
+def answered(function: Callable[P, R], remedy: str = "") -> Callable[P, R]:
+    """Wrap a function so that wrong arguments raise an InputError that ends in `remedy`."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except TypeError:
-            check_call(function, args, kwargs, remedy, gone or {})
+            check_call(function, args, kwargs, remedy)
             raise
 
     return call
@@ -189,10 +184,13 @@ def check_call(
     function: Callable[..., object],
     args: Sequence[object],
     kwargs: Mapping[str, object],
-    remedy: str,
-    gone: Mapping[str, str],
+    remedy: str = "",
+    gone: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Raise UnknownNameError or InputError if arguments do not fit a function's signature."""
+    """Raise UnknownNameError or InputError if arguments do not fit a function's signature.
+
+    `gone` has the complete message for each argument that no longer exists.
+    """
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **kwargs)

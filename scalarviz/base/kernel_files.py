@@ -29,7 +29,7 @@ from types import ModuleType
 from typing import Any
 
 from scalarviz.base.checks import require
-from scalarviz.base.messages import inform
+from scalarviz.base.messages import inform_once
 from scalarviz.errors import EngineError
 
 DAYS_KEPT = 14
@@ -51,7 +51,10 @@ def cache_folder() -> Path:
     if asked:
         if suits(Path(asked).resolve()):
             return Path(asked)
-        tell_refused(asked)
+        inform_once(
+            f"SCALARVIZ_CACHE_DIR is not used: {asked} must be your own folder, writable only by "
+            "you, since its compiled kernels are executed (chmod go-w)"
+        )
     with suppress(RuntimeError):  # there may be no home
         if suits(user_cache()):
             return user_cache()
@@ -74,19 +77,9 @@ def own_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="scalarviz-"))
 
 
-@cache
-def tell_refused(asked: str) -> None:
-    """Log once that the folder SCALARVIZ_CACHE_DIR is not used."""
-    inform(
-        f"SCALARVIZ_CACHE_DIR is not used: {asked} must be your own folder, writable only by you, "
-        "since its compiled kernels are executed (chmod go-w)"
-    )
-
-
-@cache
 def tell_not_kept(folder: Path, reason: str | None) -> None:
     """Log once that kernels cannot be stored."""
-    inform(
+    inform_once(
         f"compiled kernels cannot be stored in {folder} ({reason}), so every start compiles them "
         "again: free some space there, or set SCALARVIZ_CACHE_DIR to another folder"
     )

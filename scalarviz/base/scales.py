@@ -103,9 +103,9 @@ def round_up(value: float, digits: Sequence[str] = PLAIN) -> float:
     return min([plain for plain in plain_numbers(value, digits) if plain >= value])
 
 
-def round_down(value: float, digits: Sequence[str] = PLAIN) -> float:
+def round_down(value: float) -> float:
     """Return the largest round number that is at most `value`."""
-    return max([plain for plain in plain_numbers(value, digits) if plain <= value])
+    return max([plain for plain in plain_numbers(value, PLAIN) if plain <= value])
 
 
 def plain_numbers(value: float, digits: Sequence[str]) -> list[float]:
@@ -115,11 +115,11 @@ def plain_numbers(value: float, digits: Sequence[str]) -> list[float]:
     return [min(float(f"{digit}e{p}"), LARGEST) for p in powers for digit in digits]
 
 
-def loss_ends(least: float, most: float, digits: Sequence[str] = PLAIN) -> tuple[float, float]:
+def loss_ends(least: float, most: float) -> tuple[float, float]:
     """Return the ends of a loss axis: at least a factor of 10 apart, or around 0 if least <= 0."""
     if least > 0.0:
-        high = max(round_up(most, digits), 10.0 * LEAST_LOSS)
-        return max(min(round_down(least, digits), high / 10.0), LEAST_LOSS), high
+        high = max(round_up(most), 10.0 * LEAST_LOSS)
+        return max(min(round_down(least), high / 10.0), LEAST_LOSS), high
     return even_ends(least, most, -1)
 
 

@@ -172,7 +172,7 @@ def with_fields(
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            check_call(call, args, kwargs, "", gone or {})
+            check_call(call, args, kwargs, gone=gone or {})
             return function(*args, **kwargs)
 
         *own, _ = inspect.signature(function).parameters.values()

@@ -15,6 +15,7 @@ import pytest
 
 from scalarviz.base import kernel_files
 from scalarviz.base.kernel_files import KernelFile
+from scalarviz.base.messages import inform_once
 from scalarviz.engines.codegen import kernel_units
 from scalarviz.engines.cpu.table import TRAINING
 from scalarviz.errors import EngineError
@@ -124,7 +125,7 @@ def test_where_nothing_can_be_written_kernels_are_compiled_in_memory(
         "gettempdir",
         Mock(side_effect=FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")),
     )
-    kernel_files.tell_not_kept.cache_clear()
+    inform_once.cache_clear()
     path = kernel_files.path_of(SMALL, "nowhere")
     assert not kernel_files.write(path, SMALL) and not path.exists()
     assert vars(kernel_files.run_file(path, SMALL))["__file__"] == str(path)

@@ -215,7 +215,6 @@ WORDS = {
     "-0.3 × -12 = 3.6": "−.3 × −12 = 3.6",
     "0.05 of 10.5, v0.2, 1.0.3": ".05 of 10.5, v0.2, 1.0.3",
     "neuron 5 of layer 0.5: 0.5": "neuron 5 of layer 0.5: .5",
-    "Neuron 5 von Schicht 0.5": "Neuron 5 von Schicht 0.5",
     "1.4e-8 - (-2)": "1.4e−8 − (−2)",
     "A 3-8-3 network, held-out, run-2": "A 3-8-3 network, held-out, run-2",
     "-inf": "−inf",

@@ -8,7 +8,7 @@ import re
 LEAST, MOST = -6, 6  # exponents of ten between which a number is a plain decimal
 CHANGE = 4  # digits of numbers before and after a step
 # The zero before a point; not in "layer 0.5", a layer within a layer.
-LEADING = re.compile(r"(?<![\w.])(?<!layer )(?<!Schicht )0\.(?=\d)", re.ASCII)
+LEADING = re.compile(r"(?<![\w.])(?<!layer )0\.(?=\d)", re.ASCII)
 # The sign of a number, a difference, or an exponent; not a hyphen, as in 3-8-3.
 MINUS = re.compile(r"(?<![\w.)\]-])-(?=[.\d(]|inf\b)|(?<= )-(?![^ \n])|(?<=\de)-(?=\d)", re.ASCII)
 
