@@ -2,8 +2,8 @@
 
     python -m tests.proofs.kills KIND SEED COUNT FOLDER
 
-The last line is JSON: how many different files were found, and how many kills left something beside
-the file, which the next save has to take away.
+The last line is JSON: how many different files were found, and how many kills left an unfinished
+file beside it, which is hidden.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ def main(kind: str, seed: str, count: str, folder: str) -> None:
         time.sleep(chance.uniform(0.0, LATEST))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        litter += len(os.listdir(folder)) > 1
+        for part in Path(folder).glob(f".{path.name}.*.part"):
+            part.unlink()
+            litter += 1
         number = read(path)
         assert number in range(VERSIONS)
         found.append(number)
