@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.base.words_in_code import written
 from tests.machine import GENERATED, ROOT
 
 TABLE = Path(__file__).with_suffix(".tsv")
@@ -114,6 +113,16 @@ def of_python(text: str) -> Iterator[tuple[int, str]]:
             yield text.count("\n", 0, each.start(2)) + 1, each[2]
     lines = [COMMENT.search(line) for line in text.split("\n")]
     yield 1, "\n".join(each[1] if each else "\0" for each in lines)
+
+
+def written(node: ast.expr) -> str | None:
+    """The text of a literal, an f-string with {} for what is computed; None: not a literal."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
+        return "".join(map(str, parts))
+    return None
 
 
 def of_messages(text: str) -> Iterator[tuple[int, str]]:
