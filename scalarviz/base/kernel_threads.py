@@ -5,11 +5,11 @@ loads a kernel that only calls a parallel one (numba issue 9938), and then that 
 threads are started here, before any kernel of a file is called.
 
 A forked child does not have the threads of its parent, and a parallel kernel would wait for them
-forever. So in a child of a process that has loaded kernels every kernel raises EngineError. The
-error is raised by the call, not when a network is unpickled: a worker that fails to unpickle its
-task ends without a result, and its pool waits for the result forever. A lock held by another thread
-at the fork is never released in the child, and the data it protects may be inconsistent: a `Guard`
-also raises EngineError there.
+forever. So in a child of a process that has loaded kernels every call of an engine raises
+EngineError. The error is raised by the call, not when a network is unpickled: a worker that fails
+to unpickle its task ends without a result, and its pool waits for the result forever. A lock held
+by another thread at the fork is never released in the child, and the data it protects may be
+inconsistent: a `Guard` also raises EngineError there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
-from typing import Any, NoReturn, final
+from typing import final
 from weakref import WeakSet
 
 from scalarviz.errors import EngineError
@@ -126,31 +126,11 @@ class Guard:
 ONE_AT_A_TIME = Guard(of_kernels=True)
 
 
-@final
-class RefusedKernel:
-    """Replacement for kernels in a process that cannot call them: raises EngineError."""
-
-    def __getattr__(self, name: str) -> RefusedKernel:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
-    def __call__(self, *_: object, **__: object) -> NoReturn:
-        raise EngineError(FORKED)
-
-    __getitem__ = __call__  # GPU kernel launches
-
-
 def _lose_threads() -> None:
     global _lost
     _lost = bool(_modules)
     for guard in list(_guards):
         guard.survey()
-    for module in _modules:
-        names: dict[str, Any] = vars(module)
-        names.update(
-            {name: RefusedKernel() for name, each in names.items() if hasattr(each, "py_func")}
-        )
 
 
 def first_line(error: Exception) -> str:

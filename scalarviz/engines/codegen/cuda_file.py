@@ -45,7 +45,7 @@ from scalarviz.base.kernel_files import (
     path_of,
     run_file,
 )
-from scalarviz.base.kernel_threads import Guard, RefusedKernel, may_call_kernels, start_threads
+from scalarviz.base.kernel_threads import Guard, start_threads
 from scalarviz.base.messages import inform, is_informed
 from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, kernel_source
@@ -153,14 +153,12 @@ class CudaUnit:
         return writer.source(head, FOOT.format(name=name, types=types))
 
 
-def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | RefusedKernel]:
+def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType]:
     """Return the modules of kernels for a working type; kernels not on disk are compiled first.
 
     A kernel has the name of its function. Changed constants or table rows take effect at the
-    next call. After a fork, each kernel raises an EngineError when called.
+    next call.
     """
-    if not may_call_kernels():
-        return [RefusedKernel() for _ in units]
     with _lock:
         found = []
         for unit in units:

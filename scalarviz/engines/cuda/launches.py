@@ -20,7 +20,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.kernel_threads import RefusedKernel
+from scalarviz.base.kernel_threads import check_process
 from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Loss, LossRow
 from scalarviz.core.optimizer import Optimizer
@@ -476,7 +476,7 @@ class KernelsInUse:
     def __init__(self, program: Program, dtype: Dtype) -> None:
         self._program, self._dtype = program, dtype
         self._parts: dict[str, Rows] = {}
-        self._modules: dict[tuple[Launched, Rows], ModuleType | RefusedKernel] = {}
+        self._modules: dict[tuple[Launched, Rows], ModuleType] = {}
 
     def use(self, part: str, rows: Rows) -> None:
         """Set the table rows that a part uses; the part is "loss", "optimizer" or "batches"."""
@@ -486,6 +486,7 @@ class KernelsInUse:
 
     def of(self, function: Launched, operation: Operation | None = None) -> Any:
         """Return a kernel to launch; a kernel in `OF_OPERATIONS` is made for one operation."""
+        check_process()
         key = function, Rows() if operation is None else rows_alone(operation)
         if key not in self._modules:
             self._load(function)
