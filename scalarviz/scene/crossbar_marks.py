@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.story.facts import NONE, Neuron
-from scalarviz.story.panel_words import closing
+from scalarviz.story.panel_words import closing, in_print
 
 if TYPE_CHECKING:
     from scalarviz.scene.layout.crossbar import Board
@@ -292,6 +292,52 @@ def zeroless(said: str) -> str:
     return "0" if not said.strip("−.0") else said
 
 
+def closed(
+    comes: Sequence[float], weights: Sequence[float], total: float
+) -> list[tuple[str, str, str]]:
+    """Return the terms of a sum as printed, each as two factors and a product; last the sum.
+
+    Each product follows from its factors, and the sum is that of the products. If no number of
+    digits gives the sum as it would be rounded, it may differ in its last digit.
+    """
+    lines = closing(comes, weights, total)
+    if follows_from(lines):
+        return lines
+    digits = 3
+    pairs = [
+        (in_print(x, digits), in_print(w, digits)) for x, w in zip(comes, weights, strict=True)
+    ]
+    products = [in_print(x * w, digits) for x, w in pairs]
+    shown = [*zip(pairs, products, strict=True)]
+    found = [
+        (typeset(f"{x:.{digits}f}"), typeset(f"{w:.{digits}f}"), typeset(f"{product:.{digits}f}"))
+        for (x, w), product in shown
+    ]
+    return [*found, ("", "", typeset(f"{sum(products):.{digits}f}"))]
+
+
+def follows_from(lines: Sequence[tuple[str, str, str]]) -> bool:
+    """Return whether each printed product follows from its factors, and the sum from them."""
+    numbers = [[number_of(each) for each in line] for line in lines]
+    total, added = numbers[len(numbers) - 1][2], 0.0
+    for i, (x, w, product) in enumerate(numbers[: len(numbers) - 1]):
+        half = 0.5 * 10.0 ** -places_of(lines[i][2])
+        if not abs(x * w - product) <= half + 1e-9:
+            return False
+        added += product
+    return abs(added - total) < 1e-7 * max(1.0, abs(total))
+
+
+def number_of(said: str) -> float:
+    """Return a printed number; 0 for an empty text."""
+    return float(said.replace("−", "-").replace(",", "")) if said else 0.0
+
+
+def places_of(said: str) -> int:
+    """Return the number of printed decimals."""
+    return len(said) - said.index(".") - 1 if "." in said else 0
+
+
 def lane_marks(
     placed: Crossbar, board: Board, layer: LayerNumbers, neuron: int, wide: float, unit: float
 ) -> list[Mark]:
@@ -306,7 +352,7 @@ def lane_marks(
             said = zeroless(typeset(short(weight)))
             found.append(beside(board, neuron, i, weight, said, wide, rows[i]))
         return found
-    lines = closing(comes, weights, total)
+    lines = closed(comes, weights, total)
     for i, (x, w, product) in enumerate(lines[: len(weights)]):
         factor, adds = zeroless(w), zeroless(product)
         found.append(beside(board, neuron, i, weights[i], factor, wide, rows[i]))
