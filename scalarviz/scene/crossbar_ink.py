@@ -161,7 +161,8 @@ def pulls_of(
     """Return what each neuron of the next layer sends back to a neuron; empty if unknown."""
     if layer + 1 >= len(layers):
         return []
-    line = frame_data.layout.neurons[layer + 2]
+    layout: Layout = frame_data.layout
+    line = layout.neurons[layout.fans[layer + 1].after]
     flows = frame_data.buffers.flows.get(line.sums or line.values)
     if flows is None:
         return []
@@ -180,6 +181,8 @@ def draw_crossbar_marks(
     plate = frame_data.layout.plates[0]
     unit = 2.0 * plate.half / PIXEL / float(frame_data.cubes.size_scales[0])
     asked = [*first_rows(frame_data)]
+    if frame_data.look.numbers:
+        asked = [row for layer in layers for rows in layer.rows for row in rows]
     lanes = lanes_shown(frame_data, placed)
     marks = crossbar_marks(placed, layers, plate.wide / PIXEL, unit, asked, lanes)
     for mark in marks:

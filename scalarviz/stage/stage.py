@@ -767,11 +767,10 @@ class Stage(Messages):
             named.append(self.pinned_neuron)
         if self.pinned is not None:
             rows.append(self.pinned)
-        for layer, line in enumerate(plan.neurons[1:]):
-            for name, place in named:
-                if name in line.buffers:
-                    found[layer] = place
         for layer, fan in enumerate(plan.fans):
+            for name, place in named:
+                if name in plan.neurons[fan.after].buffers:
+                    found[layer] = place
             for unit in [fan.unit_of(row) for row in rows]:
                 if unit is not None:
                     found[layer] = unit
