@@ -556,14 +556,6 @@ def rows_named(args: Args, count: int) -> Rows:
     return np.array(rows, np.uint32)
 
 
-def rows_of(args: Args, name: str, count: int) -> list[int]:
-    """Return an argument that is empty or contains two indices into a bank with `count` rows."""
-    value = args.get(name, [])
-    fits = isinstance(value, list) and len(value) in (0, 2)
-    check(fits, name, "a list of two rows, or an empty one", value)
-    return [whole(each, name, 0, count - 1) for each in value]
-
-
 # Rows that a page sends with arguments; other rows with `takes` call CONTROLS.
 
 

@@ -163,8 +163,7 @@ class LinkServer:
         """Return the page if a request has a valid token, otherwise a form that asks for it."""
         if request.path.partition("?")[0] != "/":
             return None
-        why = text("browser.ask"), text("browser.wrong"), text("browser.old")
-        if refused := self._tokens.refusal(request, who, *why):
+        if refused := self._tokens.refusal(request, who):
             return refused
         if self._made is None:
             self._made = File.of("", await self._called(self._page))
@@ -348,21 +347,19 @@ class Tokens:
             say(text("browser.renewed", token=self.short))
         raise Denied(wait)
 
-    def refusal(self, request: Request, who: str, ask: str, wrong: str, old: str) -> Answer | None:
+    def refusal(self, request: Request, who: str) -> Answer | None:
         """Return a form that asks for the token, or None if the token of a request is valid.
 
         Args:
             who: address of the visitor
-            ask: message of the form if the request has no token
-            wrong: message if its token is wrong
-            old: message if its token is a former one
         """
         given = parse_qs(request.path.partition("?")[2]).get("token", [""])[0]
         try:
             self.looks(who, given)
         except Denied as denied:
             status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
-            why = denied.words(old if denied.old else wrong if given else ask)
+            why = text("browser.wrong") if given else text("browser.ask")
+            why = denied.words(text("browser.old") if denied.old else why)
             return status, File.of("", token_page(why))
         return None
 

@@ -1,4 +1,4 @@
-"""The command line: `scalarviz list | watch | train | render | page | class | replay | ...`."""
+"""The command line: `scalarviz list | watch | train | render | page | replay | ...`."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -82,8 +81,8 @@ def kinds_of_scenes() -> Iterator[str]:
 
 def start_child(paths: Sequence[Path]) -> Any:
     """Start a child process that compiles files of kernels for a GPU, and return it."""
-    files = os.pathsep.join(map(str, paths))
-    return processes.start([*precompile.COMMAND, f"cuda={files}"], stdin=PIPE)
+    words = precompile.words_for("cuda", paths)
+    return processes.start([*precompile.COMMAND, words], stdin=PIPE)
 
 
 # Steps per second of some scenes, on each available engine. The full benchmark, against micrograd

@@ -77,14 +77,10 @@ def all_named(names: Iterable[str]) -> list[str]:
     return [*dict.fromkeys([*found, *["glossary"] * is_linked])]
 
 
-def path_of_lesson(name: str) -> Path | None:
-    """Return the file of a lesson given by number or path, or None for anything else."""
-    return Path(name) if name.endswith(".md") else (lessons() | handouts()).get(name)
-
-
 def named(name: str) -> Lesson:
     """Return the lesson with this number or .md file; raise UnknownNameError if it is unknown."""
-    return lesson_of(path_of_lesson(name) or pick(lessons() | handouts(), name, "lesson"))
+    is_path = name.endswith(".md")
+    return lesson_of(Path(name) if is_path else pick(lessons() | handouts(), name, "lesson"))
 
 
 def page_of_lesson(lesson: Lesson) -> bytes:

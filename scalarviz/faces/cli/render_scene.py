@@ -63,7 +63,8 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> Non
     if kind in VIDEOS:
         with saving(keep, show) as progress:
             write_video(show, path, given["steps"], end - start, chosen, look, progress)
-        tell_lost(show)
+        if why := why_lost(show.session):
+            say(why)
         return
     check_place(path)
     look.check(show)
@@ -144,12 +145,6 @@ def write_video(
         look=look,
     )
     say(text("render.video", path=path, count=count, seconds=count / chosen["fps"]))
-
-
-def tell_lost(show: Show) -> None:
-    """If the loss is not finite, print why."""
-    if why := why_lost(show.session):
-        say(why)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ their message returns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast, final
@@ -227,16 +227,10 @@ def grow(
     def begin(made: Session) -> None:
         back = show_another(controller, *with_session(controller, made))
         controller.stage.hover_neuron = seen(made)
-        tell_another(controller, did_of(made), back)
+        assert made.origin is not None, "a session that was made from another one has an origin"
+        tell_another(controller, made.origin.did, back)
 
     controller.do(partial(make, controller.session), begin)
-
-
-def did_of(session: Session) -> str:
-    """Return how a session was created from another one."""
-    origin = session.origin
-    assert origin is not None, "a session that was made from another one has an origin"
-    return origin.did
 
 
 # The commands.
@@ -590,12 +584,6 @@ def with_session(controller: Controller, session: Session) -> tuple[Show, Option
 # Undo and redo.
 
 
-def changes_of(session: Session, way: str) -> Sequence[Change]:
-    """Return the changes that "undo" or "redo" would apply, the next one last."""
-    log = session.undo_log
-    return log.done if way == "undo" else log.undone
-
-
 @computes
 def reverse(controller: Controller, way: str) -> None:
     """Undo the last change, or redo the last undone one, and report it."""
@@ -603,7 +591,8 @@ def reverse(controller: Controller, way: str) -> None:
     session = controller.session
 
     def acted() -> tuple[str, bool]:
-        changes = changes_of(session, way)
+        log = session.undo_log
+        changes = log.done if way == "undo" else log.undone
         words = words_for(changes[-1]) if changes else ""
         before = session.clock.place
         getattr(session, way)()

@@ -8,14 +8,13 @@ stage/commands.py; the kind determines the widget in the window and in notebooks
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, final
 
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.changes import (
     PinnedRows,
-    changes_of,
     needs_hidden_layers,
     pinned_layer,
     pinned_weight,
@@ -147,6 +146,11 @@ class FaceState:
         return f"{speed:,.0f}/s" if speed >= 100.0 else f"{speed:.3g}/s"
 
 
+def following(names: Sequence[str], name: str) -> str:
+    """Return the name that follows `name`; the first one follows the last one."""
+    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
+
+
 def units_of(session: Session) -> tuple[FaceUnit, ...]:
     """Return the units by which a session can step; "sample" only if the batch size is 1."""
     if session.trainer.recorded is not None:
@@ -219,8 +223,8 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         scene=recipe.name if recipe else "",
         pinned=pinned_weight(session, stage.pinned),
         pinned_layer=pinned_layer(session, stage.pinned, stage.pinned_neuron),
-        undoable=count_of_changes(controller, "undo"),
-        redoable=count_of_changes(controller, "redo"),
+        undoable=len(session.undo_log.done),
+        redoable=len(session.undo_log.undone),
         offered=stage.offered,
         needs_hidden_layers=needs_hidden_layers(session),
         look=replace(picture.look, camera=stage.eyes.name),
@@ -244,12 +248,6 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
     )
 
 
-def count_of_changes(controller: Controller, way: str) -> int:
-    """Return how often the user can "undo" or "redo"."""
-    session = controller.session
-    return len(changes_of(session, way))
-
-
 # Actions and values of rows of COMMANDS, and the scales of sliders.
 
 PER_DECADE = 60  # positions of a slider per decade
@@ -258,29 +256,22 @@ PER_DECADE = 60  # positions of a slider per decade
 @final
 @dataclass(frozen=True)
 class Scale:
-    """Linear scale of a slider that maps positions 0 to `last` to numbers from `low` to `high`.
+    """Scale of a slider whose positions are the integers from 0 to `last`.
 
     `small` and `large` are the steps of the arrow and page keys, in positions.
     """
 
-    low: float
-    high: float
-    step: float = 1
-    small: int = 1
-    large: int = 10
+    last: int
+    small: ClassVar[int] = 1
+    large: ClassVar[int] = 10
 
-    @property
-    def last(self) -> int:
-        return round((self.high - self.low) / self.step)
-
-    def number(self, place: int) -> float:
-        """Return the number at a position; it is an int if `low` and `step` are ints."""
-        found = self.low + place * self.step
-        return found if isinstance(found, int) else float(f"{found:.9g}")
+    def number(self, place: int) -> int:
+        """Return the number at a position."""
+        return place
 
     def place(self, number: float) -> int:
         """Return the position closest to a number."""
-        return round((min(max(number, self.low), self.high) - self.low) / self.step)
+        return round(min(max(number, 0), self.last))
 
 
 @final
@@ -291,8 +282,8 @@ class LogScale:
     low: float
     high: float
     endless: bool = False
-    small: int = PER_DECADE // 20
-    large: int = PER_DECADE // 2
+    small: ClassVar[int] = PER_DECADE // 20
+    large: ClassVar[int] = PER_DECADE // 2
 
     @property
     def _most(self) -> int:
@@ -350,7 +341,6 @@ class Control:
         drag: setter while a number is dragged; None (default) means `set`
         about: function that returns a text for a state; None means the text of the row
         icon: function that returns an icon for a state; None means the icon of the row
-        help: function that returns a help text for a state; None means the text of the row
         option: row of an option, which COMMANDS does not contain; None (default) means the row
             of COMMANDS with this name
     """
@@ -360,22 +350,20 @@ class Control:
     get: Callable[[FaceState], Any] = nothing
     names: Callable[[FaceState], Iterable[str]] = lambda state: ()
     enabled: Callable[[FaceState], object] = lambda state: True
-    scale: Callable[[FaceState], Scale | LogScale] = lambda state: Scale(0, 100)
+    scale: Callable[[FaceState], Scale | LogScale] = lambda state: Scale(100)
     marks: Callable[[FaceState], Iterable[int]] = lambda state: ()
     drag: Callable[[Any, Any], object] | None = None
     about: Says | None = None
     icon: Says | None = None
-    help: Says | None = None
     option: Command | None = None
 
     @property
     def row(self) -> Command:
         return self.option or COMMANDS[self.name]
 
-    def words(self, field: str, state: FaceState) -> str:
-        """Return a text of the control, such as "about"."""
-        found: Says | None = getattr(self, field, None)
-        return str(getattr(self.row, field)) if found is None else found(state)
+    def described(self, state: FaceState) -> str:
+        """Return the text "about" for a state."""
+        return self.row.about if self.about is None else self.about(state)
 
     def shown(self, state: FaceState) -> Shown:
         """Return everything that the control displays for a state."""
@@ -383,8 +371,8 @@ class Control:
             self.get(state),
             tuple(self.names(state)),
             bool(self.enabled(state)) and not (state.recorded and self.name in OF_TRAININGS),
-            self.words("about", state),
-            self.words("text", state),
+            self.described(state),
+            self.row.text,
             self.row.icon if self.icon is None else self.icon(state),
             self.scale(state),
             tuple(self.marks(state)),

@@ -72,7 +72,7 @@ class Controller:
         self._engines = [name for name, row in ENGINES.items() if not row.lack()]
         self.warming = Warming()
         self.look_at_kernels()
-        stage.travel, stage.end_work = self.travel, self.cancel_search
+        stage.travel, stage.end_work = self.travel, self.search.cancel
 
     @property
     def session(self) -> Session:
@@ -147,10 +147,6 @@ class Controller:
         """Remove the large buttons, except those of a custom input."""
         if self.stage.own is None:
             self.stage.offer({})
-
-    def cancel_search(self) -> None:
-        """Stop a search through past steps."""
-        self.search.cancel()
 
     def quit(self) -> None:
         """Stop everything.

@@ -222,7 +222,7 @@ CONTROLS = table(
             "seek",
             give("seek"),
             field("step"),
-            scale=lambda state: Scale(0, max(1, state.end)),
+            scale=lambda state: Scale(max(1, state.end)),
             marks=lambda state: [
                 each.fork.step for each in state.branches if each.parent is not None
             ],
@@ -340,7 +340,7 @@ CONTROLS = table(
         ),
         Control(
             "cancel",
-            press("cancel_search"),
+            press("search.cancel"),
             enabled=lambda state: state.work is not None and bool(state.work.action),
         ),
         Control("copy link", press(copy_link)),

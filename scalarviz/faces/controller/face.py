@@ -98,16 +98,6 @@ class Face:
         """Select a session by name."""
         self.stage.chosen = pick({each: i for i, each in enumerate(self.names)}, name, "session")
 
-    @property
-    def is_playing(self) -> bool:
-        """Whether at least one session is playing."""
-        return self.time.is_playing
-
-    @property
-    def flat_out(self) -> bool:
-        """Whether a session plays as fast as it can be computed, so that drawing slows it down."""
-        return self.time.flat_out
-
     def still(self) -> Any:
         """Return a context in which a shared clock is paused, so that one moment can be drawn."""
         clock = self.time.clock
@@ -159,10 +149,6 @@ class Face:
         for pane in self.panes:
             pane.attend()
         self.time.attend()
-
-    def drawing(self, work: Callable[[], None]) -> None:
-        """Call `work`, such as drawing, while the slow python engine is paused."""
-        self.time.undisturbed(work)
 
     @property
     def state(self) -> FaceState:
@@ -286,7 +272,7 @@ class Opening:
         tours, plays = self._tours, self._plays
         self._tours = self._plays = False
         with reporting_errors(face):
-            if face.is_playing:
+            if face.time.is_playing:
                 return
             if tours:
                 film = face.time.films and not face.lead.stage.reduced_motion

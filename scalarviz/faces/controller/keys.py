@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scalarviz.base.texts import text
-from scalarviz.faces.controller.control import Control, FaceState
+from scalarviz.faces.controller.control import Control, FaceState, following
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.scene.look import DIGITS
 from scalarviz.stage.commands import OF_TRAININGS, Command
@@ -49,11 +49,6 @@ def value_of_key(
     return TIMES_WITH_SHIFT if shift and key not in state.choosing else 1
 
 
-def following(names: Sequence[str], name: str) -> str:
-    """Return the name that follows `name`; the first one follows the last one."""
-    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
-
-
 def either(names: Iterable[str]) -> str:
     *most, last = names
     return text("keys.or", most=", ".join(most), last=last) if most else last
@@ -80,7 +75,7 @@ def help_rows(state: FaceState) -> list[tuple[str, str]]:
         found[text("keys.head")] = [*state.choosing[2:]]
     for control in controls_for(state):
         names = tuple(control.names(state))
-        about, help = control.words("about", state), control.words("help", state)
+        about, help = control.described(state), control.row.help
         help = help.replace("{}", either(names)) if names else help
         help = help or about[:1].lower() + about[1:]
         if control.row.key in state.choosing:

@@ -37,11 +37,8 @@ from scalarviz.base import processes
 from scalarviz.base.kernel_files import cache_folder, is_compiled
 from scalarviz.base.texts import plural
 from scalarviz.core.bank import Dtype
-from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Conv2d
-from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.trace_program import TraceProgram
-from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen import compiling, cuda_file, kernel_units
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.cpu.table import units_of_training
@@ -50,7 +47,6 @@ from scalarviz.engines.expression.cpu_expression import units_of_expression
 from scalarviz.scene.frame_data import Work
 from scalarviz.scene.visuals import mip_levels, mip_means
 from scalarviz.stage.network_layout import layout_of
-from scalarviz.training.network.model import Model
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.replays import all_settings
 from scalarviz.training.session.session import Session
@@ -236,8 +232,7 @@ _units: dict[str, tuple[Sequence[Any], Dtype, ModuleType]] = {}
 
 def kind_of(session: Session, engine: str) -> str:
     """Return the kind of kernels that a session needs on an engine; "" for the python engine."""
-    timeline = session.timeline
-    trainer = timeline.trainer
+    timeline, trainer = session.timeline, session.timeline.trainer
     past = [
         settings
         for branch in timeline.branches
@@ -247,27 +242,7 @@ def kind_of(session: Session, engine: str) -> str:
         )
     ]
     used = [(now.loss, now.optimizer) for now in (*past, trainer.settings)]
-    return kind_of_training(session.network, trainer.batches, used, engine)
-
-
-def load_kernels(session: Session) -> None:
-    """Load the kernels that a session needs on its engine; compile them if they are missing."""
-    if kind := kind_of(session, session.engine):
-        units, dtype, files = _units[kind]
-        files.load(units, dtype)
-
-
-def kind_of_training(
-    network: Model, batches: Batches, used: Sequence[tuple[Loss, Optimizer]], engine: str
-) -> str:
-    """Return the kind of kernels for training a network on an engine.
-
-    Args:
-        network: the network
-        batches: the batches of the training
-        used: pairs of a loss and an optimizer that are used together
-        engine: name of the engine
-    """
+    network, batches = session.network, trainer.batches
     program, dtype = network.program, network.bank.dtype
     refused = network.precision.mixed or isinstance(program, TraceProgram)  # on a GPU
     if engine == "python" or (engine == "cuda" and refused):
@@ -284,6 +259,13 @@ def kind_of_training(
         return remembered(f"expression-{dtype}", units, dtype)
     units = units_of_training(program, batches, losses, moves, network.precision)
     return remembered(dtype, units, dtype)
+
+
+def load_kernels(session: Session) -> None:
+    """Load the kernels that a session needs on its engine; compile them if they are missing."""
+    if kind := kind_of(session, session.engine):
+        units, dtype, files = _units[kind]
+        files.load(units, dtype)
 
 
 def remembered(

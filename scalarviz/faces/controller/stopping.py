@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.controller.changes import begin_input, type_value
+from scalarviz.faces.controller.control import FaceState, following
 from scalarviz.scene.frame_data import Work
 from scalarviz.training.session.conditions import checked, examples
 from scalarviz.training.session.measurements import measured_names
@@ -17,7 +18,6 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import settings_now
 
 if TYPE_CHECKING:
-    from scalarviz.faces.controller.control import FaceState
     from scalarviz.faces.controller.controller import Controller
 
 
@@ -43,7 +43,7 @@ class Search:
         if not self.words:
             return None
         said = text("notices.searching", condition=self.words)
-        return Work(said, text("exports.cancel"), self._done / self._total)
+        return Work(said, text("notices.searching.cancel"), self._done / self._total)
 
     def cancel(self) -> None:
         """Cancel the search after the current step."""
@@ -135,9 +135,8 @@ def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
         found[text("offers.own")] = partial(begin_input, controller)
     for choice in controller.options.choices(settings_now(controller.session)):
         if choice.offer and choice.value in choice.choices:
-            place = choice.choices.index(choice.value)
-            following = choice.choices[(place + 1) % len(choice.choices)]
-            other = partial(learn_other, controller, choice.name, following)
+            value = following(choice.choices, choice.value)
+            other = partial(learn_other, controller, choice.name, value)
             found[text("offers.another", noun=choice.offer)] = other
     return found
 

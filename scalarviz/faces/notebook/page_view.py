@@ -190,7 +190,7 @@ class PageView(CellOutput):
             self._stored = link.drawn
             self._publish(update=True)
         here = link.session.timeline.here
-        if here != self._pictured and not self.face.is_playing and link.is_seen:
+        if here != self._pictured and not self.face.time.is_playing and link.is_seen:
             self._pictured = here
             link.ask_picture()
 
@@ -200,7 +200,7 @@ class PageView(CellOutput):
             self._seen = perf_counter()
         if self.widget.readers:
             self._opening.attend()
-        elif self.face.is_playing and perf_counter() - self._seen > ALONE:
+        elif self.face.time.is_playing and perf_counter() - self._seen > ALONE:
             self.face.time.pause()
 
     def __repr__(self) -> str:

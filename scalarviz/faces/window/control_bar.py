@@ -100,7 +100,7 @@ class Track(QSlider):
         if row.kind == "slider":
             self.setFixedWidth(TRACK)
         self.marks: Sequence[int] = ()
-        self._scale: Scale | LogScale = Scale(0, 0)
+        self._scale: Scale | LogScale = Scale(0)
         self.valueChanged.connect(lambda place: act(self._scale.number(place)))
 
     def show_control(self, shown: Shown) -> None:

@@ -295,20 +295,20 @@ class MainWindow(QMainWindow):
             self.face.attend()
             if self.keep.due and not self.face.time.held:
                 self.face.lead.do(partial(self.keep.now, self.face.lead.own_session), name="keep")
-            self.face.drawing(self._refresh)
+            self.face.time.undisturbed(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)
-            rest = min(REST * spent, LONGEST_REST) if self.face.flat_out else 1.0
+            rest = min(REST * spent, LONGEST_REST) if self.face.time.flat_out else 1.0
             self._timer.start(round(max(FRAME - spent, rest)))
 
     def _refresh(self) -> None:
         self._count += 1
         moves = self.face.stage.tick(perf_counter())
-        if self.face.is_playing:  # controls show the same moment as the picture
+        if self.face.time.is_playing:  # controls show the same moment as the picture
             self._show_state(self.face.stage.read())
         elif self._count % LOOKS == 0:
             self._show_state()
-        if moves or self.view.stale or self.face.is_playing:
+        if moves or self.view.stale or self.face.time.is_playing:
             self._place_value()
             self.view.refresh()
             self.view.stale = moves  # moved items are drawn once more at their final position

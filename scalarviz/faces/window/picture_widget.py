@@ -87,7 +87,7 @@ class View(QObject):
             return
         try:
             with drawing_on(self.canvas) as size:
-                self.face.drawing(partial(self._show, *size))
+                self.face.time.undisturbed(partial(self._show, *size))
             self.drawn, self._lost = True, False
         except Exception as error:  # Qt would swallow it
             if is_of_opengl(error) and not self._lost:
@@ -111,7 +111,7 @@ class View(QObject):
             self.coarse = perf_counter() - began > LONGEST_DRAWING
         else:
             draw(width, height, ratio)
-            if not (self.coarse or self.face.is_playing):  # the next picture follows soon
+            if not (self.coarse or self.face.time.is_playing):  # the next picture follows soon
                 self._patience.start()
 
     def _stand(self) -> None:

@@ -268,7 +268,7 @@ ENGLISH = json.loads(Path(texts.__file__).with_name("english.json").read_text(en
 PACKAGE = Path(sv.__file__).parent
 # Methods, attributes and calls, arguments by name, options of the command line.
 CODE = re.compile(r"\b(s|sv|net|np|session)\.\w|\w\(|\w=[\w'\"\[({]|\w=( |$)|(?<!\S)--\w|`")
-ENTRIES = ["", "zzz", "loss <", "accuracy > 2", "weight 999 > 0", "loss < 0.01", "not finite"]
+ENTRIES = ["", "zzz", "loss <", "accuracy > 2", "grad norm > 999", "loss < 0.01", "not finite"]
 NUMBERS = ["", "abc", "nan", "inf", "-1", "0", "1e39", "0.1", -1.0, 1e9, math.nan, math.inf]
 
 

@@ -428,7 +428,7 @@ def test_a_search_shows_how_far_it_is_and_can_be_cancelled(
         search._done = step
         seen.append(search.work)
         if step == 7:
-            controller.cancel_search()
+            controller.search.cancel()
         if search._is_cancelled:
             raise stopping.CancelledError
 

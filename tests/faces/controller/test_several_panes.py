@@ -115,13 +115,13 @@ def test_arrows_and_commas_move_all_on_one_clock(face: Faced) -> None:
 
 def test_space_plays_all_at_the_same_step_and_pauses_them(face: Faced) -> None:
     face.press("space")
-    assert face.face.is_playing and all(session.playing for session in face.sessions)
+    assert face.face.time.is_playing and all(session.playing for session in face.sessions)
     face.until(lambda: min(face.steps) > 20)
     for _ in range(20):
         assert face.stage.read() is not None
         assert len({stage.reading.place for stage in face.stage.panes}) == 1
     face.press("space")
-    assert not face.face.is_playing and len(set(face.steps)) == 1
+    assert not face.face.time.is_playing and len(set(face.steps)) == 1
 
 
 def test_a_slow_step_leads_all_through_their_operations(
@@ -230,7 +230,7 @@ def test_an_error_is_told_under_the_name_of_its_session(open_face: Callable[...,
     face.press("space")
     face.until(lambda: face.told())
     assert [words.partition(":")[0] for words in face.told()] == ["3-3"]
-    assert not face.face.is_playing
+    assert not face.face.time.is_playing
     face.press("space")
     face.until(lambda: calm.step_index > 10)
     face.press("space")
@@ -243,7 +243,7 @@ def test_what_a_callback_said_is_told_and_the_others_go_on(open_face: Callable[.
     face = open_face(first, second)
     face.press("space")
     face.until(face.told)
-    assert face.told() == ["3-3: good enough"] and not face.face.is_playing
+    assert face.told() == ["3-3: good enough"] and not face.face.time.is_playing
     face.press("right")
     assert len(face.told()) == 1
     assert first.step_index == 5 and second.step_index > 5
@@ -264,10 +264,10 @@ def test_a_run_of_some_steps_pauses_and_says_so(open_face: Callable[..., Faced])
     while min(face.steps) < 30 and time.perf_counter() < end:
         time.sleep(0.002)  # nobody attends to it meanwhile
     face.until(lambda: "Step 30 is reached" in str(face.told()))
-    assert face.steps == [30] * 3 and not face.face.is_playing
+    assert face.steps == [30] * 3 and not face.face.time.is_playing
     face.face.time.set_unit("step")
     face.face.time.step(+1, 300)
-    face.until(lambda: not face.face.is_playing and face.steps == [face.steps[0]] * 3)
+    face.until(lambda: not face.face.time.is_playing and face.steps == [face.steps[0]] * 3)
 
 
 def test_together_they_go_by_operations_in_place_of_neurons(face: Faced) -> None:
@@ -405,7 +405,7 @@ def test_the_sample_in_focus_is_another_one_in_all_panes(panes: Any) -> None:
 def test_a_stop_is_told_by_the_pane_that_it_is_of(panes: Any) -> None:
     panes.act(CONTROLS["stop when"], "loss < 100")
     panes.press("space")
-    until(lambda: not panes.is_playing and panes.stage.all_chips(), panes.attend)
+    until(lambda: not panes.time.is_playing and panes.stage.all_chips(), panes.attend)
     told = [words for words, _ in panes.stage.all_chips() if "loss < 100" in words]
     name = f"{panes.names[-1]}: " if panes.names else ""
     assert len(told) == 1 and told[0].startswith(name)

@@ -168,7 +168,7 @@ def test_no_picture_waits_twice_for_one_step(
     )
     with gate.closed(controller.time.play):
         for _ in range(20):
-            controller.face.drawing(lambda: None)
+            controller.face.time.undisturbed(lambda: None)
         assert waits == [AT_ONCE]
     controller.time.pause()
     settle(controller)

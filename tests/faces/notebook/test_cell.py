@@ -286,7 +286,7 @@ async def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
     in_cell(monkeypatch, "cell a", 3)
     again = watch(inverting())
     assert [each.closed for each in (first, beside, other, again)] == [True, True, False, False]
-    assert not first.face.is_playing
+    assert not first.face.time.is_playing
     for each in (other, again):
         each.close()
 
