@@ -28,9 +28,9 @@ from scalarviz.pages.page import page_of
 from scalarviz.pages.plain_pages import build_link
 from scalarviz.pages.playground import playground_page
 from scalarviz.scene.layout.sequence_places import Choice
+from scalarviz.stage.explained_sample import sample_to_explain
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
-from scalarviz.stage.thread import sample_to_explain
 from scalarviz.training.session.threads import FILM
 from scalarviz.training.session.timeline import holding
 from tests.faces.notebook import readme_picture

@@ -18,8 +18,7 @@ from scalarviz.scene.exhibits.images import Pad
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.marks import box_of
-from scalarviz.stage.dragging import SMALLEST_HANDLE, input_at
-from scalarviz.stage.dragging import Handle as Handle
+from scalarviz.stage.dragging import SMALLEST_HANDLE, Handle, input_at
 from scalarviz.story.caption import Caption
 from scalarviz.story.facts import Facts, Neuron
 from scalarviz.story.guide import custom_answer
@@ -28,12 +27,12 @@ from scalarviz.training.session.session import Session
 
 
 def handle_at(
-    frame_data: FrameData, see: Projection, values: FloatArray, row: int, *, is_large: bool = False
+    frame_data: FrameData, see: Projection, values: FloatArray, row: int, *, is_large: bool
 ) -> Handle | None:
     """Return the handle of a cube; None if its image is too small to be dragged.
 
     Args:
-        is_large: whether the cube is drawn large elsewhere; default False
+        is_large: whether the cube is drawn large elsewhere
     """
     box = box_of(see, frame_data, row, None, 0.5)
     is_small = box is None or min(box.width, box.height) < SMALLEST_HANDLE

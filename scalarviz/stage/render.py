@@ -256,24 +256,11 @@ def telling(
             yield progress
         return
     with Progress(total, true_or_false(progress, "progress"), "pictures") as bar:
-
-        def tell(done: int, total: int) -> None:
-            bar.total = total
-            bar.tell(done, session.loss)
-
-        yield tell
+        yield lambda done, total: bar.tell(done, session.loss)
 
 
 def along_path(path: Sequence[Camera], part: float) -> Camera:
-    """Return the camera at position `part` of a path: 0 is the first camera, 1 the last.
-
-    Raise InputError if the path has no cameras.
-    """
-    cameras = list(path)
-    require(
-        cameras and all(isinstance(camera, Camera) for camera in cameras),
-        "a camera path must be a list of at least one camera",
-    )
-    place = min(max(part, 0.0), 1.0) * (len(cameras) - 1)
-    first = min(int(place), len(cameras) - 2) if len(cameras) > 1 else 0
-    return cameras[first].blended(cameras[min(first + 1, len(cameras) - 1)], place - first)
+    """Return the camera at position `part` of a path: 0 is the first camera, 1 the last."""
+    place = min(max(part, 0.0), 1.0) * (len(path) - 1)
+    first = min(int(place), len(path) - 2) if len(path) > 1 else 0
+    return path[first].blended(path[min(first + 1, len(path) - 1)], place - first)

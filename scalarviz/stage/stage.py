@@ -68,9 +68,9 @@ from scalarviz.stage.channels import (
     names_of,
 )
 from scalarviz.stage.chart_view import OverlayPointer
+from scalarviz.stage.dragging import Handle
 from scalarviz.stage.handles import (
     Grip,
-    Handle,
     blank_of,
     caption_of_custom,
     handle_at,

@@ -30,7 +30,8 @@ from scalarviz.scene.past_images import line_colors
 from scalarviz.stage.channels import DIFFERENCE, checked
 from scalarviz.stage.chart_view import OverlayPointer
 from scalarviz.stage.curves import loss_at
-from scalarviz.stage.handles import Grip, Handle
+from scalarviz.stage.dragging import Handle
+from scalarviz.stage.handles import Grip
 from scalarviz.stage.notices import Messages
 from scalarviz.stage.show import Several, alike, sizes_of
 from scalarviz.stage.stage import Stage

@@ -38,8 +38,8 @@ from scalarviz.errors import EngineError, UpdateError
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages import engine_data as data_of_page
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
+from scalarviz.stage.explained_sample import sample_to_explain
 from scalarviz.stage.show import Show
-from scalarviz.stage.thread import sample_to_explain
 from tests.machine import ROOT, output_of
 from tests.pages.conftest import rgb, xor
 from tests.pages.node import InPage, data_in, in_web, run_script

@@ -16,8 +16,8 @@ from scalarviz.scene.focus import blame_in
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.lines import carried, known_fan
 from scalarviz.scene.picture import LOW, beside_network, draw_beside, side_in, write_ends
+from scalarviz.stage.explained_sample import sample_to_explain
 from scalarviz.stage.stage import Stage
-from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.caption import Blame, Caption
 from scalarviz.story.facts import NONE
 from scalarviz.story.names import color_name

@@ -10,8 +10,8 @@ import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.faces.scene_file import find, load
+from scalarviz.stage.explained_sample import sample_to_explain
 from scalarviz.stage.show import Show
-from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.panel_words import trial_end, trial_rows, trial_title
 from scalarviz.story.reason import written_change
 from scalarviz.story.trial import STEPS, misses_of, trial_by, trial_of

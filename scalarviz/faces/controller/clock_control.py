@@ -21,8 +21,8 @@ from scalarviz.faces.controller.stopping import offer_more
 from scalarviz.scene.pace import SUM, pauses, shared
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.by_parts import check_neurons, sizes_of
+from scalarviz.stage.explained_sample import sample_to_explain
 from scalarviz.stage.show import Several
-from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.guide import has_learned
 from scalarviz.story.traced_weight import walk_to
 from scalarviz.training.follow.followed_session import rewind

@@ -12,7 +12,8 @@ from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.scene.loss_chart import Chart
 from scalarviz.stage.chart_view import move, zoom
-from scalarviz.stage.handles import Grip, Handle
+from scalarviz.stage.dragging import Handle
+from scalarviz.stage.handles import Grip
 from scalarviz.story.equations import change_between
 from scalarviz.story.guide import moved_answer
 from scalarviz.story.names import name_of_row, sentence

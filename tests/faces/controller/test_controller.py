@@ -25,10 +25,10 @@ from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.faces.controller.stopping import take_offer
 from scalarviz.scene.pace import pauses
 from scalarviz.stage.commands import page_keys
+from scalarviz.stage.explained_sample import sample_to_explain
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
-from scalarviz.stage.thread import sample_to_explain
 from scalarviz.training.session import threads
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import Watcher, attended

@@ -8,7 +8,7 @@ import pytest
 
 from scalarviz.scene.telling import printed
 from scalarviz.stage.clearest import agreements, are_apart
-from scalarviz.stage.thread import sample_to_explain
+from scalarviz.stage.explained_sample import sample_to_explain
 from scalarviz.story.panel_words import outcome_title, percent, percents
 from scalarviz.story.panel_words import share_words as said_of_share
 from scalarviz.story.traced_weight import walk_to
