@@ -7,7 +7,7 @@ seeds of a setting are success rates, means and confidence intervals.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, final
@@ -276,23 +276,9 @@ def interquartile_mean(values: FloatArray) -> FloatArray:
 def mean_with_interval(values: FloatArray) -> Interval:
     """Return the interquartile mean with its bootstrap interval over resampled runs."""
     random, count = np.random.Generator(np.random.PCG64(SEED)), len(values)
-    return with_interval(
-        float(interquartile_mean(values)),
-        count,
-        lambda some: interquartile_mean(values[random.integers(0, count, (some, count))]),
-    )
-
-
-def with_interval(value: float, runs: int, resampled: Callable[[int], FloatArray]) -> Interval:
-    """Return a statistic with its bootstrap interval.
-
-    Args:
-        runs: number of runs drawn for each resample
-        resampled: function that takes a number of resamples, draws them, and returns the statistic
-            of each
-    """
-    portion = max(1, 2**20 // runs)  # resamples at a time, in bounded memory
-    counts = (min(portion, RESAMPLES - first) for first in range(0, RESAMPLES, portion))
-    found = np.concatenate([resampled(some) for some in counts])
-    low, high = np.percentile(found, [SIDE, 100 - SIDE], method="nearest")
-    return Interval(value, float(low), float(high))
+    portion = max(1, 2**20 // count)  # resamples at a time, in bounded memory
+    sizes = (min(portion, RESAMPLES - first) for first in range(0, RESAMPLES, portion))
+    drawn = (values[random.integers(0, count, (some, count))] for some in sizes)
+    means = np.concatenate([interquartile_mean(each) for each in drawn])
+    low, high = np.percentile(means, [SIDE, 100 - SIDE], method="nearest")
+    return Interval(float(interquartile_mean(values)), float(low), float(high))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, final
 
 import numpy as np
@@ -19,7 +20,7 @@ from scalarviz.base.messages import caution, visible
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.metric_formulas import rows_of_metrics
 from scalarviz.errors import InputError, OrderError
-from scalarviz.sweeps.executors import results_of, workers_of
+from scalarviz.sweeps.executors import Result, results_of, workers_of
 from scalarviz.sweeps.results import SweepTable, table_of_runs, table_of_settings
 from scalarviz.sweeps.sweep_arguments import (
     Make,
@@ -64,7 +65,7 @@ class Sweep:
         self.settings: list[Setting] = settings_of(make, grid)
         self.seeds = seeds_of(seeds, len(self.settings))
         self.make, self._executor = make, executor
-        first, rows = next(self._some_sessions(), None), rows_of_metrics(metrics)
+        first, rows = self._first_session(), rows_of_metrics(metrics)
         held_out = first is not None and first.data.held_out is not None
         self.ranking, self._metrics = ranking_of(goal, rows, held_out)
         self.success = bound_of(success)
@@ -72,14 +73,13 @@ class Sweep:
         self.errors: dict[int, BaseException] = {}
         self._outcomes: dict[int, list[Outcome]] = {}
 
-    def _some_sessions(self) -> Iterator[Session]:
-        """Yield sessions of a few settings, skipping settings that raise an error."""
+    def _first_session(self) -> Session | None:
+        """Return the session of the first of a few settings that raises no error, or None."""
         count = len(self.settings)
         for number in np.linspace(0, count - 1, min(count, SOME)).round().astype(int).tolist():
-            try:
-                yield session_of(self.make, self.settings[number], self.seeds[0])
-            except Exception:  # of any class: training names the setting with its error
-                continue
+            with suppress(Exception):  # of any class: training names the setting with its error
+                return session_of(self.make, self.settings[number], self.seeds[0])
+        return None
 
     @property
     def metrics(self) -> list[str]:
@@ -107,8 +107,15 @@ class Sweep:
         steps = size(steps, "steps")
         every = max(1, steps // CHECKS) if every is None else size(every, "every")
         with Progress(len(self), true_or_false(progress, "progress"), "networks") as bar:
-            for done in self._by_tasks(steps, min(every, steps)):
-                bar.tell(done)
+            tasks = self._tasks(steps, min(every, steps))
+            bar.tell(self._done)
+            for task, result in self._results(tasks):
+                if isinstance(result, Outcome):
+                    self._add(task, result)
+                else:
+                    self.errors[task.number] = result
+                bar.tell(self._done)
+            self._check_results()
 
     def _tasks(self, steps: int, every: int) -> list[SweepTask]:
         """Return the tasks of all settings; errors raised by `make` are stored in `errors`."""
@@ -132,24 +139,13 @@ class Sweep:
         order = {seed: i for i, seed in enumerate(self.seeds)}
         parts.sort(key=lambda part: order[int(part.seeds.view(np.uint64)[0])])
 
-    def _by_tasks(self, steps: int, every: int) -> Iterator[int]:
-        """Train task by task; yield the number of networks that are done."""
-        tasks = self._tasks(steps, every)
-        yield self._done
+    def _results(self, tasks: list[SweepTask]) -> Iterator[Result]:
+        """Run tasks; return an iterator over each task with its Outcome or error, when it ends."""
         if self._executor is None:
-            for task in tasks:
-                self._add(task, task.train())
-                yield self._done
-        else:
-            for first in {task.number: task for task in reversed(tasks)}.values():
-                first.start().networks.prepare()  # compiles the kernels once for all workers
-            for task, result in results_of(workers_of(self._executor, tasks), tasks):
-                if isinstance(result, Outcome):
-                    self._add(task, result)
-                else:
-                    self.errors[task.number] = result
-                yield self._done
-        self._check_results()
+            return ((task, task.train()) for task in tasks)
+        for first in {task.number: task for task in reversed(tasks)}.values():
+            first.start().networks.prepare()  # compiles the kernels once for all workers
+        return results_of(workers_of(self._executor, tasks), tasks)
 
     @property
     def _done(self) -> int:

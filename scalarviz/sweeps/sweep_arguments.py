@@ -142,7 +142,7 @@ def check_names(make: Make, names: Sequence[object]) -> None:
             )
 
 
-def seeds_of(seeds: object, settings: int = 1) -> list[int]:
+def seeds_of(seeds: object, settings: int) -> list[int]:
     """Return the seeds as a list; raise InputError for invalid, repeated or too many seeds.
 
     Args:

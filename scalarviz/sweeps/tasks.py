@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from itertools import compress
@@ -105,7 +105,7 @@ class SweepTask:
         """Train the networks of this task to the end."""
         training = self.start()
         while not training.done:
-            training.advance(training.checks_at_once)
+            training.advance()
         return training.outcome()
 
 
@@ -207,8 +207,8 @@ class Plan:
 
     steps: int
     every: int
-    success: float | None = None
-    metrics: Measured = field(default_factory=dict)
+    success: float | None
+    metrics: Measured
 
 
 @final
@@ -298,17 +298,12 @@ class TaskTraining:
         """Whether all checks are done, or no network is still running."""
         return self._checked == len(self.checks) or not self.running.any()
 
-    @property
-    def checks_at_once(self) -> int:
-        """Number of checks to pass in one call: one, unless only losses are measured there."""
-        if self.metrics or not self._is_shared:
-            return 1
-        return max(1, MOST_LOSSES // (len(self.seeds) * self.plan.every))
-
-    def advance(self, checks: int = 1) -> None:
-        """Train to the next check and measure there, or to a later one and measure at each."""
+    def advance(self) -> None:
+        """Train to the next check and measure there; without metrics, pass several checks."""
         start, first = time.perf_counter(), self.step
-        steps = self.checks[self._checked :][:checks].tolist()
+        several = max(1, MOST_LOSSES // (len(self.seeds) * self.plan.every))
+        count = 1 if self.metrics or not self._is_shared else several
+        steps = self.checks[self._checked :][:count].tolist()
         self.networks.advance(steps[-1] - first, progress=False)
         losses = self.networks.take_losses()
         for step in steps:
@@ -370,7 +365,7 @@ class TaskTraining:
         )  # fmt: skip
 
 
-def samples_of(session: Session, prefix: str = "") -> tuple[FloatArray, FloatArray, Weights]:
+def samples_of(session: Session, prefix: str) -> tuple[FloatArray, FloatArray, Weights]:
     """Return the inputs, targets and sample weights on which goals and metrics are measured.
 
     They are up to MOST_ROWS samples of the data set, or the first batch of generated data. With the
@@ -466,8 +461,8 @@ class Outcome:
     succeeded: Steps
     failed: Steps
     digests: tuple[str, ...]
-    metrics: Mapping[str, FloatArray] = field(default_factory=dict)
-    seconds: float = 0.0
+    metrics: Mapping[str, FloatArray]
+    seconds: float
 
     def last(self, name: str = LOSS) -> FloatArray:
         """Return the last measured loss or metric of each network; NaN if missing."""

@@ -160,11 +160,20 @@ def test_samples_of_a_seed_are_those_that_its_run_is_judged_by() -> None:
         assert runs.outcome(0).last("mae")[row] == pytest.approx(mae, rel=1e-6)
 
 
-def test_an_interrupted_sweep_keeps_what_is_done() -> None:
+def test_an_interrupted_sweep_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = sv.sweep(xor, GRID_OF_RATES, seeds=range(3))
-    for done in runs._by_tasks(30, 10):
-        if done >= 6:
-            break
+    train, trained = task.SweepTask.train, list[task.SweepTask]()
+
+    def interrupted(each: task.SweepTask) -> task.Outcome:
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        trained.append(each)
+        return train(each)
+
+    monkeypatch.setattr(task.SweepTask, "train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        runs.advance(30, every=10)
+    monkeypatch.undo()
     assert len(runs.runs()) == 6
     runs.advance(30, every=10)
     assert len(runs.runs()) == 12
