@@ -308,7 +308,7 @@ class LogScale:
         return round(min(math.log10(number / self.low) * PER_DECADE, self._most))
 
 
-class Shown(NamedTuple):
+class ControlState(NamedTuple):
     """What a Control displays for one state."""
 
     value: Any
@@ -365,9 +365,9 @@ class Control:
         """Return the text "about" for a state."""
         return self.row.about if self.about is None else self.about(state)
 
-    def shown(self, state: FaceState) -> Shown:
+    def shown(self, state: FaceState) -> ControlState:
         """Return everything that the control displays for a state."""
-        return Shown(
+        return ControlState(
             self.get(state),
             tuple(self.names(state)),
             bool(self.enabled(state)) and not (state.recorded and self.name in OF_TRAININGS),

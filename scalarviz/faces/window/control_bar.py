@@ -57,10 +57,10 @@ from scalarviz.base.texts import text
 from scalarviz.faces.controller.control import (
     OPTION,
     Control,
+    ControlState,
     FaceState,
     LogScale,
     Scale,
-    Shown,
     control_of,
 )
 from scalarviz.faces.controller.face import Face
@@ -103,7 +103,7 @@ class Track(QSlider):
         self._scale: Scale | LogScale = Scale(0)
         self.valueChanged.connect(lambda place: act(self._scale.number(place)))
 
-    def show_control(self, shown: Shown) -> None:
+    def show_control(self, shown: ControlState) -> None:
         """Move the slider to a value without calling the setter, unless the user is dragging it."""
         with QSignalBlocker(self):
             self._scale = shown.scale
@@ -170,7 +170,7 @@ class Names(QComboBox):
         self.textActivated.connect(act)
         self._names: tuple[str, ...] = ()
 
-    def show_control(self, shown: Shown) -> None:
+    def show_control(self, shown: ControlState) -> None:
         """Show the names and the chosen one, unless the list is open."""
         if self.view().isVisible():
             return
@@ -199,7 +199,7 @@ class Button(QPushButton):
             self.setStyleSheet(STYLE)
             self.setFixedSize(*((64, 28) if row.strong else (34, 28)))
 
-    def show_control(self, shown: Shown) -> None:
+    def show_control(self, shown: ControlState) -> None:
         """Show the icon, or the text if there is no icon."""
         self._icon = shown.icon if shown.icon in ICONS else ""
         self.setText("" if self._icon else shown.text or shown.about)
@@ -243,7 +243,7 @@ class TextLabel(QLabel):
         if row.label:
             self.setForegroundRole(QPalette.ColorRole.PlaceholderText)
 
-    def show_control(self, shown: Shown) -> None:
+    def show_control(self, shown: ControlState) -> None:
         """Show the text."""
         self.setText(str(shown.value))
 
@@ -257,7 +257,7 @@ class Tick(QCheckBox):
         self.setFocusPolicy(TAB)
         self.clicked.connect(lambda on: act(on))
 
-    def show_control(self, shown: Shown) -> None:
+    def show_control(self, shown: ControlState) -> None:
         """Show the text of the checkbox and whether it is checked."""
         self.setText(shown.text)
         self.setChecked(shown.value)
@@ -302,7 +302,7 @@ class NumberField(QLineEdit):
         self.setFocusPolicy(TAB)  # a press may start a drag
         self.returnPressed.connect(lambda: act(self.text()))
 
-    def show_control(self, shown: Shown) -> None:
+    def show_control(self, shown: ControlState) -> None:
         """Show a number, unless the user is typing one."""
         if shown.value == self._number:
             return
@@ -372,7 +372,7 @@ class EntryField(QLineEdit):
         self._act, self._is_option = act, row.name.startswith(OPTION)
         self.returnPressed.connect(lambda: act(self.text()))
 
-    def show_control(self, shown: Shown) -> None:
+    def show_control(self, shown: ControlState) -> None:
         """Show a text, unless the user is typing one."""
         if self._names.stringList() != list(shown.names):
             self._names.setStringList(list(shown.names))
@@ -411,7 +411,7 @@ class WholeField(QSpinBox):
         self.setKeyboardTracking(False)  # applied when typing is finished
         self.valueChanged.connect(act)
 
-    def show_control(self, shown: Shown) -> None:
+    def show_control(self, shown: ControlState) -> None:
         """Show a number, unless the user is typing one."""
         if not self.hasFocus():
             with QSignalBlocker(self):
@@ -650,7 +650,7 @@ class ControlBar(QFrame):
         self.face = face
         having(self, accessibleName=text("controls.bar"), autoFillBackground=True)
         self.setFixedHeight(HEIGHT)
-        self._shown: dict[str, Shown] = {}
+        self._shown: dict[str, ControlState] = {}
         self._all = controls_for(face.state)
         self.controls = [each for each in self._all if each.row.place]
         self.made = {each.name: self._make(each) for each in self.controls}
@@ -697,7 +697,7 @@ class ControlBar(QFrame):
         self.face.act(control, value, act)
         self._shown.clear()  # shows the old value again if a new one was refused
 
-    def show_state(self, state: FaceState) -> dict[str, Shown]:
+    def show_state(self, state: FaceState) -> dict[str, ControlState]:
         """Show a state, except in controls that the user is moving or typing in.
 
         Return the displayed fields of all controls that have changed, including controls in menus.
@@ -711,7 +711,7 @@ class ControlBar(QFrame):
         self.panel.show_choices(state)
         return changed
 
-    def _show(self, row: Command, shown: Shown) -> None:
+    def _show(self, row: Command, shown: ControlState) -> None:
         made = self.made[row.name]
         keys = " ".join(map(written_key, keys_of(row, shown.names)))
         about = shown.about

@@ -53,7 +53,7 @@ from PySide6.QtWidgets import (
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
-from scalarviz.faces.controller.control import Control, FaceState, Shown, state_of
+from scalarviz.faces.controller.control import Control, ControlState, FaceState, state_of
 from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.files_and_links import (
     drop,
@@ -467,7 +467,7 @@ class Menus:
                     act = partial(self.face.act, control, name)
                     self._add(menu, with_key(name.capitalize(), key), act)
 
-    def show(self, changed: Mapping[str, Shown]) -> None:
+    def show(self, changed: Mapping[str, ControlState]) -> None:
         """Update the texts, check marks and enabled states of entries that have changed."""
         for name in self.entries.keys() & changed.keys():
             action, shown, row = self.entries[name], changed[name], COMMANDS[name]

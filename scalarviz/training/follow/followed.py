@@ -166,7 +166,7 @@ def like(given: Any, example: Any) -> Any:
     return visible(given) if kind is str else given
 
 
-class Kept(NamedTuple):
+class RecordedStep(NamedTuple):
     """The numbers of a recorded step.
 
     Attributes:
@@ -210,7 +210,7 @@ class Followed:
         self.path = os.fsdecode(path)
         self.record = Record(self.path)
         self._heads: list[Head] = []
-        self._newest: Kept | None = None
+        self._newest: RecordedStep | None = None
 
     def refresh(self) -> bool:
         """Read new entries of the record; return True if there were any."""
@@ -288,7 +288,7 @@ class Followed:
             else self.steps
         )
 
-    def kept(self, step: int) -> Kept:
+    def kept(self, step: int) -> RecordedStep:
         """Return the numbers recorded at a step."""
         if self._newest is None or self._newest.step != step:
             head, numbers = self._bytes(step)
@@ -297,7 +297,7 @@ class Followed:
             rows = flat.view(head.dtype).reshape(len(head.parts), head.count)
             parts = dict(zip(head.parts, rows, strict=True))
             rates = rates.view("<f8").reshape(count, 3)
-            self._newest = Kept(step, head, parts, marks.reshape(3, count), rates)
+            self._newest = RecordedStep(step, head, parts, marks.reshape(3, count), rates)
         return self._newest
 
     def _bytes(self, step: int, *, full: bool = False) -> tuple[Head, Numbers]:

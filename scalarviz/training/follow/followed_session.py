@@ -26,7 +26,7 @@ from scalarviz.core.program import Buffer, Moment
 from scalarviz.data import Arrays
 from scalarviz.engines.engine import Run, RunOutcome
 from scalarviz.errors import FileError, ScalarvizError
-from scalarviz.training.follow.followed import Followed, Head, Kept
+from scalarviz.training.follow.followed import Followed, Head, RecordedStep
 from scalarviz.training.follow.modules import FollowedModel, structure_of
 from scalarviz.training.follow.sources import numbers_in
 from scalarviz.training.session.branches import Clock
@@ -85,7 +85,7 @@ class RecordedRun(Run):
         self.grown: Callable[[], None] = lambda: None  # called when new entries were read
         self._tree: Any = None  # what the structure was read from: whether recorded, and done
         self._structure: dict[str, Any] | None = None
-        self._kept: Kept | None = None
+        self._kept: RecordedStep | None = None
         self._probe: tuple[int, Mapping[str, Mapping[str, Any]]] | None = None  # the last one
         self._is_newest = False  # whether the clock follows the end of a growing record
 
@@ -176,7 +176,7 @@ class RecordedRun(Run):
                 self._set_optimizer(self._kept)
                 return
 
-    def _set_optimizer(self, kept: Kept) -> None:
+    def _set_optimizer(self, kept: RecordedStep) -> None:
         """Set the optimizer's rates and slots before a step, if an equivalent optimizer exists."""
         rates, counts, which = kept.rates.T
         moved: Any = ((kept.rates >= 0.0) & (kept.rates < 2.0**53)).all(axis=1)

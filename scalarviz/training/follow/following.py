@@ -38,7 +38,6 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.diagnosis import Diagnosis, diagnose
 from scalarviz.training.follow.followed import FOREIGN, Followed, Head
-from scalarviz.training.follow.keeping import SnapshotWriter, between, header_of, moment, price
 from scalarviz.training.follow.modules import FollowedModel
 from scalarviz.training.follow.observer import Observer
 from scalarviz.training.follow.probing import Probing, checked_probe
@@ -52,6 +51,13 @@ from scalarviz.training.follow.scalars import (
     rates_of,
 )
 from scalarviz.training.follow.signs import note
+from scalarviz.training.follow.snapshot_writer import (
+    SnapshotWriter,
+    between,
+    header_of,
+    moment,
+    price,
+)
 from scalarviz.training.follow.sources import (
     ArraySource,
     Source,

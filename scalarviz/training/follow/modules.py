@@ -26,7 +26,7 @@ from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.errors import ScalarvizError
 from scalarviz.story.facts import ArrayFacts
 from scalarviz.story.names import place_in_array
-from scalarviz.training.follow.followed import FOREIGN, Head, Kept
+from scalarviz.training.follow.followed import FOREIGN, Head, RecordedStep
 from scalarviz.training.follow.sources import WHOLE, Array
 from scalarviz.training.network.network import Network
 from scalarviz.training.network.torch_layers import layer_of
@@ -222,7 +222,7 @@ class FollowedModel:
         require(not known, "arrays are left over")
         self._order, self.computes = order, True
 
-    def write(self, kept: Kept, part: str, bank: Bank) -> None:
+    def write(self, kept: RecordedStep, part: str, bank: Bank) -> None:
         """Copy a part of a recorded moment, "value", "gradient" or "before", into a bank."""
         numbers = kept.parts.get(part)
         if numbers is not None and kept.head is self.head:

@@ -107,7 +107,7 @@ class Probing:
         is_many, first = type(model).__name__ in CONTAINERS, next(model.parameters())
         samples = self._sample if is_many else {"": self._sample}
         given = {name: arguments_of(torch, each, first) for name, each in samples.items()}
-        seen = Seen(torch, model)
+        seen = ModuleNumbers(torch, model)
         with unchanged(torch, model, tensors_in(given)), ExitStack() as hooks:
             plain = (
                 x for x in observed_modules(model) if not isinstance(x, torch.jit.ScriptModule)
@@ -192,7 +192,7 @@ def write_mode(storages: set[int], stack: ExitStack) -> Any:
 
 
 @final
-class Seen:
+class ModuleNumbers:
     """What the modules of a model compute in one pass.
 
     Attributes:

@@ -75,7 +75,7 @@ def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> 
 
     Args:
         numbers: the numbers of a page: values, gradients and values before the step
-        marks: whether each array has values and whether it has gradients, see `Kept`
+        marks: whether each array has values and whether it has gradients, see `RecordedStep`
 
     The values are those before the step, if known. The fourth column is the fraction of dead units,
     which are rows of a matrix whose gradients are all 0, or the units of a normalization whose two

@@ -1,4 +1,4 @@
-"""Keeping: write the parameters of a followed model to its record."""
+"""SnapshotWriter: writes the parameters of a followed model to its record."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class SnapshotWriter:
 
     @property
     def _page(self) -> tuple[Numbers, Numbers, Numbers]:
-        """The contents of a page: rates, numbers, and marks of the arrays, see `Kept`."""
+        """The contents of a page: rates, numbers, and marks of the arrays, see `RecordedStep`."""
         return self._rates, self._numbers[: self._parts], self._marks
 
     def _read(self, part: int, given: Sequence[Any]) -> list[bool]:

@@ -198,7 +198,7 @@ def steps_of(
     cases: list[UpdateCase] = []
     for choices in all_choices():
         try:
-            case = Way(choices, powers).update(row, renames)
+            case = UpdatePath(choices, powers).update(row, renames)
             for each in case.steps:
                 if each.compute is not None:  # an error unless it is a number, such as a tuple
                     each.compute(*map(len, each.names))
@@ -251,7 +251,7 @@ class Returned:
     places: Mapping[str, str]
 
 
-class Way:
+class UpdatePath:
     """One path through an optimizer's update, traced as steps: assignments and conditions."""
 
     def __init__(self, choices: Choices, powers: Mapping[str, str]) -> None:
@@ -347,8 +347,8 @@ class StraightExpression:
         calls: functions that the expression calls, by name
     """
 
-    def __init__(self, way: Way, places: Mapping[str, str]) -> None:
-        self.way, self.places = way, places
+    def __init__(self, path: UpdatePath, places: Mapping[str, str]) -> None:
+        self.path, self.places = path, places
         self.constants: dict[str, float] = {}
         self.calls: dict[str, Callable[..., Any]] = {}
 
@@ -366,7 +366,7 @@ class StraightExpression:
             case ["default", _, value]:
                 return ast.Constant(value)
             case ["if", test, yes, no]:
-                return self.syntax(yes if self.way.holds(test, self.places) else no)
+                return self.syntax(yes if self.path.holds(test, self.places) else no)
             case ["call", function, *given] if function is where:
                 return self.syntax(["if", *given])
             case ["call", function, *given]:

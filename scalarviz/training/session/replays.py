@@ -24,7 +24,7 @@ from scalarviz.training.session.actions import settings_after
 from scalarviz.training.session.branches import Branch, Clock, copies_of
 from scalarviz.training.session.conditions import LOSSES, NUMBERS, Condition
 from scalarviz.training.session.explanation import factors_of, numbers_of
-from scalarviz.training.session.stops import Seen, after, recorded, value_of
+from scalarviz.training.session.stops import ConditionState, after, recorded, value_of
 from scalarviz.training.session.threads import Background, Job, check_end
 from scalarviz.training.session.timeline import MOST_STEPS, Timeline
 from scalarviz.training.session.trainer import Settings, Trainer
@@ -219,7 +219,7 @@ def replay(
 ) -> int | None:
     """Replay the steps up to `last`; return the first at which a condition holds, or None."""
     now = timeline.clock
-    seen = dict.fromkeys(conditions, Seen(timeline.branch))
+    seen = dict.fromkeys(conditions, ConditionState(timeline.branch))
     with timeline.visit(Clock()):
         try:
             for step in range(last + 1):

@@ -35,7 +35,7 @@ KIND = "stop when"  # of the action that sets conditions
 MOST_MARKS = 200
 
 
-class Seen(NamedTuple):
+class ConditionState(NamedTuple):
     """State of a condition at a step: its number, and the smallest or largest number so far."""
 
     branch: Branch
@@ -65,7 +65,7 @@ class Stops:
     def __init__(self) -> None:
         self.everywhere = self.are_ignored = False
         self.marks: tuple[Mark, ...] = ()  # replaced as a whole, for other threads
-        self._seen: dict[Condition, Seen] = {}
+        self._seen: dict[Condition, ConditionState] = {}
 
     def mark(self, branch: Branch, step: int, text: str) -> None:
         """Mark a step in the loss curve; only the latest marks are kept."""
@@ -133,7 +133,7 @@ class Stops:
 
     def _stops_of(
         self, timeline: Timeline, condition: Condition, first: int, losses: FloatArray
-    ) -> tuple[list[int], Seen]:
+    ) -> tuple[list[int], ConditionState]:
         """Return the steps after `first` at which a condition newly holds, and its latest state.
 
         Args:
@@ -150,9 +150,9 @@ class Stops:
             last, steps = timeline.clock.step - 1, np.array([timeline.clock.step])
             values = np.array([value_of(timeline, condition)])
         if not len(values):
-            return [], Seen(branch)
+            return [], ConditionState(branch)
         is_set = is_set_between(branch, last, int(steps[0]))
-        before = Seen(branch, last)
+        before = ConditionState(branch, last)
         has_before = condition.predicate.before is not None
         if has_before or not (is_set or not condition.holds_over(values).any()):
             before = self._before(timeline, condition, before)
@@ -160,7 +160,9 @@ class Stops:
         holds = holds & ~np.concatenate([[before.holds and not is_set], holds[:-1]])
         return steps[holds].tolist(), seen
 
-    def _before(self, timeline: Timeline, condition: Condition, start: Seen) -> Seen:
+    def _before(
+        self, timeline: Timeline, condition: Condition, start: ConditionState
+    ) -> ConditionState:
         """Return the state of a condition on arrival at the step of `start`, an empty state.
 
         Losses and metrics are recorded; other numbers are read by visiting the step.
@@ -178,14 +180,18 @@ class Stops:
             return after(start._replace(step=step - 1), condition, value_of(timeline, condition))
 
 
-def over(before: Seen, condition: Condition, values: FloatArray, last: int) -> tuple[Any, Seen]:
+def over(
+    before: ConditionState, condition: Condition, values: FloatArray, last: int
+) -> tuple[Any, ConditionState]:
     """Return a mask of the following steps at which a condition holds, and its last state."""
     past = condition.before_each(np.append(values, np.nan), before.extreme)
     holds = condition.holds_over(values, past[:-1])
-    return holds, Seen(before.branch, last, float(values[-1]), float(past[-1]), bool(holds[-1]))
+    return holds, ConditionState(
+        before.branch, last, float(values[-1]), float(past[-1]), bool(holds[-1])
+    )
 
 
-def after(before: Seen, condition: Condition, value: float) -> Seen:
+def after(before: ConditionState, condition: Condition, value: float) -> ConditionState:
     """Return the state of a condition on arrival at the next step, given its value there."""
     return over(before, condition, np.array([value]), before.step + 1)[1]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scalarviz.faces.controller import controller, guide
-from scalarviz.faces.controller.control import Shown
+from scalarviz.faces.controller.control import ControlState
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.face import Opening
@@ -153,7 +153,7 @@ def chips_of(controller: Controller) -> list[str]:
     return [words for words, _ in stage_of(controller).chips()]
 
 
-def shown(controller: Controller, name: str) -> Shown:
+def shown(controller: Controller, name: str) -> ControlState:
     """What a control shows now."""
     return CONTROLS[name].shown(controller.face.state)
 

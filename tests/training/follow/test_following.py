@@ -17,7 +17,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
-from scalarviz.training.follow import following, keeping, record, scalars, signs, sources
+from scalarviz.training.follow import following, record, scalars, signs, snapshot_writer, sources
 from tests.training.follow.witness import Witness, bits
 from tests.wording import refused
 
@@ -244,7 +244,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_training(
         (sources.TorchSource, "takes"),
         (sources.TorchSource, "rates"),
         (signs.Signs, "lost"),
-        (keeping.SnapshotWriter, "end"),
+        (snapshot_writer.SnapshotWriter, "end"),
         (record.Recorder, "close"),
     ],
 )
@@ -270,7 +270,7 @@ def test_any_error_ends_the_recording_and_not_the_training(
 def test_ctrl_c_within_a_look_ends_the_program(
     torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping.SnapshotWriter, "keep", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(snapshot_writer.SnapshotWriter, "keep", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt), sv.follow(net, path, show=None):
         torch.optim.SGD(net.parameters(), 0.1).step()
 
@@ -382,7 +382,7 @@ def test_a_look_costs_the_work_of_this_thread_where_others_have_the_cores(
     for name, place in (("perf_counter", 0), ("thread_time", 1)):
         monkeypatch.setattr(following.time, name, partial(lambda i: float(now[i]), place))
     monkeypatch.setattr(following, "ALONE", 0.01)
-    monkeypatch.setattr(keeping.SnapshotWriter, "keep", keep)
+    monkeypatch.setattr(snapshot_writer.SnapshotWriter, "keep", keep)
     moved = torch.optim.SGD(net.parameters(), 0.1)
     with sv.follow(net, path, show=None):
         for _ in range(3000):
@@ -540,10 +540,10 @@ def test_looks_are_at_fixed_steps(
         train(torch, net, 1, torch.optim.SGD(net.parameters(), 0.01))
         keeper = run._keeper
         monkeypatch.setattr(keeper.recorder.pages[b"PAGE"], "is_due", lambda step: step == 777)
-        keeper._looked = used * keeping.LOOKED * 60_000
+        keeper._looked = used * snapshot_writer.LOOKED * 60_000
         due = [step for step in range(1, 1000) if keeper.is_due(step)]
         assert due == sorted({*range(every, 1000, every), 777})
-        keeper._looked = keeping.LOOKED * 60_000
+        keeper._looked = snapshot_writer.LOOKED * 60_000
         assert not keeper.is_due(65_536)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.training.follow import following, health, keeping, scalars, signs, sources
+from scalarviz.training.follow import following, health, scalars, signs, snapshot_writer, sources
 from scalarviz.training.follow.following import Following
 
 pytest.importorskip("torch", reason="make test-all installs PyTorch, make test does not")
@@ -376,7 +376,9 @@ def test_an_error_in_seeing_a_loss_ends_the_recording_only(
 def test_a_layer_that_dies_and_a_later_nan_are_named_with_their_steps(
     every: int, dead: int, alive: int, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping.SnapshotWriter, "is_due", lambda self, step, _: step % every == 1)
+    monkeypatch.setattr(
+        snapshot_writer.SnapshotWriter, "is_due", lambda self, step, _: step % every == 1
+    )
     monkeypatch.setattr(Following, "_can_afford", lambda self, _: True)
     torch.manual_seed(0)
     model = mlp(8, 12, 12, 8, 8, 4)
@@ -882,7 +884,7 @@ def test_a_planted_fault_is_named_with_its_step_and_module_and_a_remedy(
     plant: Callable[..., None], at: int, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looks are at each 30th step, and after events."""
-    monkeypatch.setattr(keeping.SnapshotWriter, "is_due", lambda self, step, is_event: True)
+    monkeypatch.setattr(snapshot_writer.SnapshotWriter, "is_due", lambda self, step, is_event: True)
     monkeypatch.setattr(
         Following, "_can_afford", lambda self, is_event: is_event or self.steps % 30 == 0
     )
@@ -939,15 +941,15 @@ def test_looks_are_spread_over_a_training_and_cost_as_much_as_promised(
     for name, value in (("ALONE", 0.01), ("PICTURES", 30.0), ("FEW", 5.0)):
         monkeypatch.setattr(following, name, value)
     monkeypatch.setattr(following, "moment", lambda: (float(now[0]), float(now[1])))
-    monkeypatch.setattr(keeping, "moment", lambda: (float(now[0]), float(now[1])))
+    monkeypatch.setattr(snapshot_writer, "moment", lambda: (float(now[0]), float(now[1])))
     monkeypatch.setattr(following.time, "perf_counter", lambda: float(now[0]))
-    read = keeping.SnapshotWriter.keep
+    read = snapshot_writer.SnapshotWriter.keep
 
     def keep(self: Any, *args: Any, **more: Any) -> None:
         now[:] += 1e-3
         read(self, *args, **more)
 
-    monkeypatch.setattr(keeping.SnapshotWriter, "keep", keep)
+    monkeypatch.setattr(snapshot_writer.SnapshotWriter, "keep", keep)
     weights = {"a": np.ones((2, 3))}
     with sv.follow(path=path, show=None) as run:
         for i in range(600):

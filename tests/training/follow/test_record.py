@@ -18,7 +18,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.follow import record, sources
-from scalarviz.training.follow.followed import Head, Kept
+from scalarviz.training.follow.followed import Head, RecordedStep
 from scalarviz.training.follow.modules import FollowedModel
 from scalarviz.training.follow.record import ENTRY, MAGIC, STEP, Recorder, checksum
 from tests.proofs.mutants import ODD, leaves
@@ -191,7 +191,7 @@ def test_statistics_of_a_chain_that_is_not_drawn_are_left_out() -> None:
         "chain": True, "optimizers": [], "probe": None,
     }  # fmt: skip
     head = Head(json.loads(json.dumps(given)))
-    kept = Kept(1, head, {"value": np.ones(head.count)}, np.ones((2, 7)), np.ones((7, 3)))
+    kept = RecordedStep(1, head, {"value": np.ones(head.count)}, np.ones((2, 7)), np.ones((7, 3)))
     model = FollowedModel(head)  # one array is in no module of the chain
     model.write(kept, "value", model.network.bank)
     assert not model.computes and (model.network.bank.value == 1.0).all()
