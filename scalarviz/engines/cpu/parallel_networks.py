@@ -59,7 +59,6 @@ from scalarviz.engines.cpu.table import (
 from scalarviz.engines.cpu.tiles import number_of_chunks
 
 GROUPS = 16  # maximum number of networks trained at the same time
-ENDED = -3  # instead of the row of a bad gradient: the network must not continue
 
 
 @final
@@ -130,11 +129,6 @@ class CpuMany:
     def taken(self) -> npt.NDArray[np.int64]:
         """Number of steps taken by each network."""
         return np.array(self.progress["taken"], np.int64)
-
-    def end(self, which: npt.NDArray[np.bool_]) -> None:
-        """Stop training the networks selected by a boolean mask."""
-        going_on = self.progress["result"] == NONE
-        self.progress["result"] = np.where(going_on & which, ENDED, self.progress["result"])
 
     @property
     def _changing(self) -> tuple[Any, ...]:

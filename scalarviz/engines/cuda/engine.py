@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.kernel_threads import check_process
@@ -461,10 +460,6 @@ class CudaMany:
 
     def count_steps(self) -> None:
         """No-op: every call of `steps` updates the step counts."""
-
-    def end(self, which: npt.NDArray[np.bool_]) -> None:
-        """Stop training the networks selected by a boolean mask."""
-        self._going_on &= ~which
 
     def steps(self, first: int, count: int) -> FloatArray:
         """Take `count` steps with every network; return the losses, shape (networks, count).

@@ -165,12 +165,8 @@ def parse(text: object, metrics: Sequence[str] | None = None) -> list[Condition]
         raise InputError(
             f"conditions are joined only by 'or', but {shorten(text)} has 'and': {INSTEAD}"
         )
-    return [one_clause(clause, metrics) for clause in clauses_of(text)]
-
-
-def clauses_of(text: str) -> list[str]:
     clauses = re.split(r"\bor\b", " ".join(text.split()), flags=re.IGNORECASE)
-    return [clause.strip() for clause in clauses]
+    return [one_clause(clause.strip(), metrics) for clause in clauses]
 
 
 def one_clause(text: str, metrics: Sequence[str] | None) -> Condition:

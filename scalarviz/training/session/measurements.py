@@ -89,16 +89,12 @@ def metrics_of(metrics: object, every: int, settings: Settings) -> Metrics | Non
     return Metrics(rows, every) if metrics else None
 
 
-def has_all_targets(settings: Settings) -> bool:
-    """Return whether each output has a target, which is not so for every custom loss."""
-    return settings.loss.targets(settings.data.outputs) == settings.data.outputs
-
-
 def check_compared(names: Iterable[str], settings: Settings) -> None:
     """Raise InputError if metrics compare outputs with targets but some outputs lack a target."""
+    outputs = settings.data.outputs
     for name in names:
         require(
-            has_all_targets(settings),
+            settings.loss.targets(outputs) == outputs,
             f"{name!r} compares each output with a target, but the loss {settings.loss.name} "
             "takes fewer targets: pass a custom function, f(predictions, targets)",
         )

@@ -86,13 +86,13 @@ def node_name(program: TraceProgram, name: str) -> str:
     return text("captions.end.output.only") if is_end else named(program, program.place_of[name])
 
 
-def named(program: TraceProgram, place: int, most: int = LONGEST_FORMULA) -> str:
+def named(program: TraceProgram, place: int) -> str:
     """Return the label of a value or, if it has no label, its formula for use in sentences.
 
     If the formula is too long, return the name of the operation, such as "relu 12".
     """
     label = program.trace.label(place - program.trace.first_made)
-    words = label or formula_words(program.trace, place, most)
+    words = label or formula_words(program.trace, place, LONGEST_FORMULA)
     if "…" in words and place in program.node_at:
         return program.operations[program.node_at[place]].name
     return pretty(words).replace("−", "-")

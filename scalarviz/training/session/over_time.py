@@ -36,7 +36,6 @@ class Now:
 
 Moment = Frame | Now
 Filled = Mapping[Branch, Sequence[Now]]  # additional moments, by the branch that owns their steps
-NONE_FILLED: Filled = {}
 
 
 @final
@@ -62,7 +61,7 @@ class WeightsOverTime:
         now: Now,
         *,
         steps: Sequence[float],
-        filled: Filled = NONE_FILLED,
+        filled: Filled,
     ) -> OverTime:
         """Return the values of all weights at the known moments of a branch.
 

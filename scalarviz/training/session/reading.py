@@ -168,11 +168,6 @@ def cells_of(program: Program) -> Sequence[Cell]:
     )
 
 
-def names_of_cells(program: Program) -> list[str]:
-    """Return the name of each operation of a step in the strip, such as "layer 0: add up"."""
-    return [label(cell) for cell in cells_of(program)]
-
-
 def name_of_moment(program: Program, moment: Moment) -> str:
     """Return the name of an operation in plain words, such as "add up", without its layer."""
     if isinstance(program, TraceProgram) and moment.operation != NONE:
@@ -210,7 +205,7 @@ def make_facts(
     is_graph = isinstance(program, TraceProgram)
     operations = [] if is_graph else program.operations
     formulas = {each.formula for each in operations}
-    titles = names_of_cells(program)
+    titles = [label(cell) for cell in cells_of(program)]  # such as "layer 0: add up"
     return Facts(
         program.inputs.name,
         program.outputs.name,

@@ -180,8 +180,7 @@ def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) 
         timeline: the timeline to search; it returns to its current moment, even if `tell` raises an
             error to cancel the search
         conditions: conditions returned by `conditions.checked`
-        tell: function called with the number of replayed steps, if conditions on weights or
-            gradients require a replay
+        tell: function called with the number of replayed steps, if a condition requires a replay
 
     For "not finite", a step that was rejected also counts if the clock is within that step.
     """

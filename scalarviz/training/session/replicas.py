@@ -1,4 +1,4 @@
-"""Replicas: the same training run with many seeds, as one batched computation."""
+"""Replicas: the same training run with many seeds, by kernels that take all networks at once."""
 
 from __future__ import annotations
 
@@ -195,25 +195,6 @@ class Replicas:
         losses, self._losses = self.losses, []
         return losses
 
-    def end(self, which: object) -> None:
-        """Stop training some replicas; from now on their losses are NaN.
-
-        Args:
-            which: bool mask of the replicas to stop
-        """
-        mask = self._mask_of(which)
-        with self._session_lock.taken():
-            self._many.end(mask)
-
-    def _mask_of(self, which: object) -> npt.NDArray[np.bool_]:
-        mask = np.asarray(which)
-        require(
-            mask.dtype == np.bool_ and mask.shape == (len(self),),
-            f"a mask has True or False for each of the {len(self):,} replicas, and this is "
-            f"{shorten(which)}",
-        )
-        return mask
-
     def outputs(self, x: object, which: object = None) -> FloatArray:
         """Return the outputs of each network for a batch `x`, shape (replicas, samples, outputs).
 
@@ -234,7 +215,12 @@ class Replicas:
                 object for every replica, with the numbers of that replica
             which: bool mask of the replicas to include; None (default) means all
         """
-        mask = np.ones(len(self), np.bool_) if which is None else self._mask_of(which)
+        mask = np.ones(len(self), np.bool_) if which is None else np.asarray(which)
+        require(
+            mask.dtype == np.bool_ and mask.shape == (len(self),),
+            f"a mask has True or False for each of the {len(self):,} replicas, and this is "
+            f"{shorten(which)}",
+        )
         found = []
         with self._session_lock.taken():
             for bank in compress(self.banks, mask):

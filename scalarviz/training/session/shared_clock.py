@@ -22,7 +22,6 @@ ROUND = 0.01  # seconds in which all sessions advance to the same step during pl
 Place = tuple[int, int]  # a step and a phase within it
 Halted = dict[Session, tuple[Clock, BaseException | str]]
 
-START = (0, 0)
 PHASES = ("zero_grad", "forward", "loss", "backward", "step")
 
 

@@ -176,9 +176,9 @@ class Background:
             task.thread.join()
         return True
 
-    def complete(self, seconds: float = threading.TIMEOUT_MAX) -> None:
-        """Wait up to `seconds` for the latest job to end, and raise any error that ended a job."""
-        self.wait(seconds)
+    def complete(self) -> None:
+        """Wait for the latest job to end, and raise any error that ended a job."""
+        self.wait(threading.TIMEOUT_MAX)
         self.raise_error()
 
     def pause(self, timeout: float | None = None) -> None:
