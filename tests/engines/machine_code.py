@@ -7,7 +7,6 @@ import re
 import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -57,30 +56,6 @@ def fake_device(patch: pytest.MonkeyPatch, gpu: tuple[int, int] = GPU) -> None:
 
 
 @dataclass(frozen=True)
-class Loop:
-    """The instructions of an innermost loop."""
-
-    instructions: tuple[str, ...]
-
-    def count(self, pattern: str) -> int:
-        return sum(bool(re.search(pattern, each)) for each in self.instructions)
-
-    def before(self, pattern: str, other: str) -> int:
-        """How many instructions with a pattern come before the first one with the other."""
-        first = next(i for i, each in enumerate(self.instructions) if re.search(other, each))
-        return Loop(self.instructions[:first]).count(pattern)
-
-    @property
-    def products(self) -> int:
-        """Multiply-adds in the working type."""
-        return self.count(r"^(@!?U?P\w+ )?[FD]FMA")
-
-    @property
-    def per_product(self) -> float:
-        return len(self.instructions) / self.products if self.products else float("inf")
-
-
-@dataclass(frozen=True)
 class MachineCode:
     """A linked kernel.
 
@@ -109,40 +84,10 @@ class MachineCode:
         """Bytes that are stored because there are too few registers."""
         return self.number(r"(\d+) bytes spill stores")
 
-    @cached_property
-    def lines(self) -> list[str]:
-        """Labels, and instructions without their addresses, of the kernel and what it calls."""
-        found = []
-        for line in self.text.splitlines():
-            label = re.match(r"^(\.L_x_\d+):", line)
-            instruction = re.match(r"^\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line)
-            if label:
-                found.append(label.group(1))
-            elif instruction:
-                found.append(instruction.group(1))
-        return found
-
-    @cached_property
+    @property
     def instructions(self) -> list[str]:
-        return [line for line in self.lines if not line.startswith(".L")]
-
-    def count(self, pattern: str) -> int:
-        return sum(bool(re.search(pattern, each)) for each in self.instructions)
-
-    @cached_property
-    def loops(self) -> list[Loop]:
-        """The innermost loops."""
-        places = {line: i for i, line in enumerate(self.lines) if line.startswith(".L")}
-        spans = set()
-        for i, line in enumerate(self.lines):
-            jump = re.search(r"BRA.*`\((\.L_x_\d+)\)", line)
-            if jump and places.get(jump.group(1), i) < i:
-                spans.add((places[jump.group(1)], i))
-        inner = [
-            (a, b) for a, b in spans if not any(a <= c and d <= b for c, d in spans - {(a, b)})
-        ]
-        bodies = [self.lines[a : b + 1] for a, b in sorted(inner)]
-        return [Loop(tuple(x for x in body if not x.startswith(".L"))) for body in bodies]
+        """Instructions without their addresses, of the kernel and what it calls."""
+        return re.findall(r"^\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", self.text, re.MULTILINE)
 
 
 def needs_a_linker() -> Path:

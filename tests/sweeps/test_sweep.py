@@ -17,6 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -162,15 +163,8 @@ def test_samples_of_a_seed_are_those_that_its_run_is_judged_by() -> None:
 
 def test_an_interrupted_sweep_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = sv.sweep(xor, GRID_OF_RATES, seeds=range(3))
-    train, trained = task.SweepTask.train, list[task.SweepTask]()
-
-    def interrupted(each: task.SweepTask) -> task.Outcome:
-        if len(trained) == 2:
-            raise KeyboardInterrupt
-        trained.append(each)
-        return train(each)
-
-    monkeypatch.setattr(task.SweepTask, "train", interrupted)
+    done = [each.train() for each in runs._tasks(30, 10)[:2]]
+    monkeypatch.setattr(task.SweepTask, "train", Mock(side_effect=[*done, KeyboardInterrupt]))
     with pytest.raises(KeyboardInterrupt):
         runs.advance(30, every=10)
     monkeypatch.undo()
