@@ -16,7 +16,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -25,6 +24,7 @@ from rich.console import Console
 from scalarviz.base.messages import LONGEST_LINE, visible
 from scalarviz.base.shell_commands import lacking, pip_command, program
 from scalarviz.base.texts import text
+from scalarviz.engines.codegen.kernel_source import version_of
 from scalarviz.errors import DisplayError
 from scalarviz.scene.offscreen import NEEDS
 
@@ -110,14 +110,6 @@ def versions() -> str:
     machine = {"system": platform.system(), "processor": platform.machine()}
     python = text("doctor.found.python", version=platform.python_version(), **machine)
     return ", ".join([python, *found])
-
-
-def version_of(package: str) -> str:
-    """Return the version of a package; "" if it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def opengl() -> str:
