@@ -298,7 +298,7 @@ def magnified(
     sizes: FloatArray,
     after: FloatArray,
     scale: float,
-    followed: Sequence[int] = (),
+    followed: Sequence[int],
 ) -> tuple[FloatArray, tuple[tuple[int, ...], float]]:
     """Return sizes with the largest changes of a step magnified, their rows, and the factor.
 

@@ -71,7 +71,7 @@ def kept_layout(
     aspect: float,
     *,
     tied: bool = False,
-    squares: Sequence[str] = (),
+    squares: Sequence[str],
 ) -> Layout:
     """Return `trays_layout` of the same arguments; a program keeps the last ones."""
     known = KNOWN.setdefault(program, {})

@@ -130,7 +130,7 @@ def in_order(cells: Mapping[int, Any], *, falling: bool) -> list[int]:
     return filled + [number for number in cells if is_empty(cells[number])]
 
 
-def in_words(cell: object, most: int = LONGEST_CELL) -> str:
+def in_words(cell: object, most: int) -> str:
     """Format a cell as text of at most `most` characters, "" if empty; round floats to 4 digits."""
     if is_empty(cell):
         return ""

@@ -226,7 +226,7 @@ ARRAY_TYPES = {"f8": "<f8", "u4": "<u4"}  # types of arrays sent by a page
 ARRAYS = {"evaluate": "inputs", "survey": "inputs", "exact": "rows"}  # commands with an array
 
 
-def packed(header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> bytes:
+def packed(header: Mapping[str, Any], buffers: Sequence[Any]) -> bytes:
     """Return a binary frame with a header and arrays; the arrays are buffer objects."""
     arrays = [memoryview(each).cast("B") for each in buffers]
     told = {**header, "buffers": [len(each) for each in arrays]}

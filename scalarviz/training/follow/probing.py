@@ -42,12 +42,12 @@ ATTENTION = "query", "key", "value", "attn_mask", "dropout_p", "is_causal", "sca
 # ---- the arguments -------------------------------------------------------------------------------
 
 
-def checked_probe(probe: Any, models: Sequence[str] = ()) -> Any:
+def checked_probe(probe: Any, models: Sequence[str]) -> Any:
     """Return a copy of the sample for which a model is run; raise InputError if invalid.
 
     Args:
         probe: a tensor or an array, a tuple of arguments, or a dict of keyword arguments
-        models: names of several models, of which the probe is a dict of samples
+        models: names of several models, of which the probe is a dict of samples, or none
     """
     is_named = not models or (isinstance(probe, Mapping) and {*probe} <= {*models})
     require(is_named, f"the probe of several models is a dict by name, not {shorten(probe)}")

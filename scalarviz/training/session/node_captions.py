@@ -37,7 +37,7 @@ from scalarviz.story.equations import (
     whole_line,
 )
 from scalarviz.story.facts import TERMS, Neuron, Numbers, sample_of
-from scalarviz.story.formats import FEW, pretty, said
+from scalarviz.story.formats import pretty, said
 from scalarviz.story.forward_captions import REACH, CaptionFn, bent_at, loss
 from scalarviz.story.names import number_word
 from scalarviz.story.panel_words import FINE, in_print, number, said_goal
@@ -144,7 +144,7 @@ def node_forward(ctx: TracedWeight) -> Caption:
 
 
 def computed(
-    program: TraceProgram, node: Node, taken: Mapping[int, float], least: int = FEW
+    program: TraceProgram, node: Node, taken: Mapping[int, float], least: int
 ) -> tuple[tuple[CaptionLine, ...], tuple[CaptionLine, ...], Bars | None]:
     """Return lines for the computation of a node, all terms of a long sum, and bars of operands.
 
@@ -210,7 +210,7 @@ def term_of(
 
 
 def one_operation(
-    program: TraceProgram, operation: int, numbers: Mapping[int, float], least: int = FEW
+    program: TraceProgram, operation: int, numbers: Mapping[int, float], least: int
 ) -> CaptionLine:
     """Return a line that shows an operation with the values of its operands and its result.
 

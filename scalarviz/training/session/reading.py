@@ -869,7 +869,7 @@ def in_focus(
     return place, np.asarray(inputs[place]), np.asarray(targets[place], np.float64), len(inputs)
 
 
-def row_in_focus(session: Session, step: int, *, rests: bool = False) -> int:
+def row_in_focus(session: Session, step: int, *, rests: bool) -> int:
     """Return the row in the data of the sample displayed in a step; -1 for generated samples.
 
     Args:

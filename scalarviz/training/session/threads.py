@@ -476,7 +476,7 @@ def at_speed(
         yield min(BEHIND, max(0.0, start + (done + 1) / speed - time.perf_counter()))
 
 
-def film_first(portion: WeakMethod[Portion], until: int | None, job: Job, at: int = 0) -> Job:
+def film_first(portion: WeakMethod[Portion], until: int | None, job: Job, at: int) -> Job:
     """Background job: show the steps in FILM from step `at`, then run another job."""
     done, due = at, time.perf_counter()
     left = [goal for goal in FILM if goal >= at and (until is None or goal < until)]
