@@ -164,7 +164,6 @@ class Outcome:
         weights: number of trainable weights
         shares: probabilities of all classes, before and after; None without classes
         moved: changes of the trainable numbers, if they are few and have names
-        closer: number of samples that moved closer to their targets, or 0 if unknown
         wrong: whether a single output with two possible targets is closer to the wrong one
     """
 
@@ -175,7 +174,6 @@ class Outcome:
     weights: int
     shares: Bars | None = None
     moved: tuple[Effect, ...] = ()
-    closer: int = 0
     wrong: bool = False
 
 

@@ -579,18 +579,11 @@ def loss(ctx: TracedWeight) -> Caption:
 
 def losses_of(ctx: TracedWeight) -> list[float]:
     """Return the loss of each sample of the batch; empty if unknown."""
-    function, size = ctx.facts.loss, len(ctx.answers[0])
+    function = ctx.facts.loss
     compute = function.error.compute if function.scalar else function.of_row
-    p, t = ctx.of_batch("values", ctx.facts.outputs), ctx.of_batch("targets")
     is_mean = function.mean != "none" and ctx.state.weight is None
-    if compute is None or p is None or t is None or not is_mean:
-        return []
-    found: list[float] = []
-    for first in range(0, ctx.state.batch * size, size):
-        own, goals = p[first : first + size], t[first : first + size]
-        errors = errors_in(function, floats(own), floats(goals))
-        found.append(function.factor * exact_sum(errors) / function.divisor)
-    return found
+    errors = errors_of_samples(ctx) if compute is not None and is_mean else None
+    return [function.factor * each / function.divisor for each in errors or []]
 
 
 def group_of(ctx: TracedWeight, amounts: Sequence[float]) -> Group | None:

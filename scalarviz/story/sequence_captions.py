@@ -17,7 +17,7 @@ from scalarviz.story.caption import Caption, Uses
 from scalarviz.story.facts import NONE, Facts, Neuron, OperationFacts, State, sample_of
 from scalarviz.story.formats import agreeing
 from scalarviz.story.names import homes_of, number_name, sign_of_letter, wall_of, weight_name
-from scalarviz.story.traced_weight import TracedWeight
+from scalarviz.story.traced_weight import TracedWeight, read_answers
 
 USUAL = 3  # place of which captions are if none is chosen
 WRITTEN, FEW, TRIED = 6, 3, 12  # most terms of a sum; weights of which one is explained
@@ -382,16 +382,8 @@ def agreed(
     return [typeset(each) for each in [*shown, ending]]
 
 
-def product(numbers: Sequence[float]) -> float:
-    return numbers[0] * numbers[1]
-
-
 def ratio(numbers: Sequence[float]) -> float:
     return numbers[0] / numbers[1]
-
-
-def exact(scores: Sequence[float]) -> float:
-    return sum([math.exp(each) for each in scores])
 
 
 def embedding_words(told: Told, result: Sequence[float]) -> str:
@@ -423,7 +415,7 @@ def products_words(told: Told, x: Sequence[float], result: Sequence[float]) -> s
     best = largest(terms)
     if terms[best] == 0.0:
         return text("captions.sequence.silent.all", count=len(x))
-    words = agreed([x[best], weights[best]], product, terms[best])
+    words = agreed([x[best], weights[best]], math.prod, terms[best])
     said = {"product": f"{words[0]} × {words[1]} = {words[2]}", "sum": number(result[unit])}
     name = number_name(told.facts, operation.target, unit)
     return text("captions.sequence.products", count=len(x), name=name, **said)
@@ -488,9 +480,7 @@ def shares_of(told: Told, head: int, here: int) -> list[float]:
             for each in range(size)
         ]
         scores.append(sum(terms) * float(settings[4]))
-    top: float = max(scores)
-    total = exact([each - top for each in scores])
-    return [math.exp(each - top) / total for each in scores]
+    return read_answers(scores, "softmax")
 
 
 def loss_words(told: Told) -> str:
@@ -538,7 +528,7 @@ def backward_words(told: Told) -> str:
         weights = [float(told.state.value[first + i * len(before)]) for i in range(len(after))]
         terms = [a * b for a, b in zip(after, weights, strict=True)]
         best = largest(terms)
-        said = agreed([after[best], weights[best]], product, terms[best])
+        said = agreed([after[best], weights[best]], math.prod, terms[best])
         fields = {"product": f"{said[0]} × {said[1]} = {said[2]}", "sum": slope_words(before[at])}
         return text("captions.sequence.products_back", count=len(after), **fields)
     if operation.formula == "rms_norm":

@@ -71,12 +71,8 @@ def rate_line(optimizer: OptimizerFacts, weight: MovingWeight) -> UpdateLine:
     rate = lr * optimizer.factor(float(weight.taken), *optimizer.factor_settings)
     formula = f"{'' if own is None else 'its own rate, '}{lr:g} * {optimizer.schedule_text}"
     known = {"lr": lr, schedule: rate / lr if lr else 0.0}
-    card = NamedFormula(f"lr * {schedule}", ["lr", schedule], product)
+    card = NamedFormula(f"lr * {schedule}", ["lr", schedule], lambda lr, factor: lr * factor)
     return replace(line, formula=formula, value=rate, known=known, card=card)
-
-
-def product(one: float, other: float) -> float:
-    return one * other
 
 
 def update_lines(
