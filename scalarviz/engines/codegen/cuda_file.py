@@ -28,7 +28,6 @@ for the others, because it loses shared memory declared in a device function.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,7 +50,7 @@ from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, kernel_source
 from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.formula_loops import InUse
-from scalarviz.engines.codegen.kernel_source import AnyFunction
+from scalarviz.engines.codegen.kernel_source import AnyFunction, is_simulated
 from scalarviz.engines.codegen.kernel_units import (
     IN_FLOAT64,
     Dtype,
@@ -201,11 +200,6 @@ def compile_missing(modules: list[ModuleType]) -> None:
 def compile_module(module: ModuleType) -> None:
     """Compile the kernel of a module, or load it from disk."""
     getattr(module, module.NAME).compile(module.SIGNATURE)
-
-
-def is_simulated() -> bool:
-    """Return whether numba simulates a GPU, in which case nothing is compiled."""
-    return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 
 def is_ready(unit: CudaUnit, dtype: Dtype) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import os
 import platform
 import re
 import textwrap
@@ -265,3 +266,8 @@ def version_of(package: str) -> str:
         return version(package)
     except PackageNotFoundError:  # libraries may be installed on the system
         return ""
+
+
+def is_simulated() -> bool:
+    """Return whether numba simulates a GPU, in which case no kernel for it is compiled."""
+    return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")

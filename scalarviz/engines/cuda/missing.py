@@ -21,7 +21,7 @@ from typing import Any
 from scalarviz.base import processes
 from scalarviz.base.kernel_files import path_of, replace_file
 from scalarviz.base.shell_commands import pip_command, pip_install
-from scalarviz.engines.codegen.kernel_source import version_of
+from scalarviz.engines.codegen.kernel_source import is_simulated, version_of
 from scalarviz.engines.cuda import probe
 
 OLDER = 12  # CUDA version for the extra "cuda12"
@@ -58,7 +58,7 @@ def missing_for_cuda() -> str:
     """Return the missing requirement, or "" if the engine can run (or numba simulates a GPU)."""
     if find_spec("numba") is None or find_spec("numba_cuda") is None:
         return f"numba-cuda is not installed ({pip_command('cuda')})"
-    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
+    if is_simulated():
         return ""
     driver = load_driver()
     if driver is None:

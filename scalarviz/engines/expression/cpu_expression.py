@@ -408,10 +408,10 @@ class Lowering:
     def _is_scalar(self, place: int) -> bool:
         return self.recording.inputs <= place < self.recording.first_made
 
-    def _is_constant(self, place: int, number: float) -> bool:
+    def _is_two(self, place: int) -> bool:
         recording = self.recording
-        inside = recording.inputs <= place < recording.first_parameter
-        return inside and recording.constants[place - recording.inputs] == number
+        is_constant = recording.inputs <= place < recording.first_parameter
+        return is_constant and recording.constants[place - recording.inputs] == 2.0
 
     def _operation(self, place: int, formula: Formula, operands: list[int]) -> None:
         terms = self._terms(formula, operands)
@@ -421,7 +421,7 @@ class Lowering:
             else:
                 self.steps.append(TraceStep(place, terms=terms))
             return
-        if formula.name == "power" and self._is_constant(operands[1], 2.0):
+        if formula.name == "power" and self._is_two(operands[1]):
             formula, operands = EVERY_OPERATION["multiply"], [operands[0], operands[0]]
         numbers = tuple([self._number(operand) for operand in operands])
         self.steps.append(TraceStep(place, formula, numbers))

@@ -140,11 +140,12 @@ def opengl() -> str:
 
 def cuda() -> str:
     """Ask the cuda engine whether it can run."""
+    from scalarviz.engines.codegen.kernel_source import is_simulated
     from scalarviz.engines.registry import ENGINES
 
     if lack := ENGINES["cuda"].lack():
         raise Lack(lack, text("doctor.only_with_gpu"))
-    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
+    if is_simulated():
         return text("doctor.found.simulator")
     name = import_module("numba.cuda").get_current_device().name
     return name.decode() if isinstance(name, bytes) else str(name)
