@@ -112,7 +112,7 @@ def test_inputs_layers_and_biases_begin_so_that_answers_stay_if_they_can() -> No
 
 
 def test_seeds_of_growth_and_numbers_of_slots_are_those_of_python() -> None:
-    for seeds in ((1, 1, 420, 0), (2**40 + 5, 2**51, 2**33, 7)):
+    for seeds in ((1, 1, 420, 0), (2**40 + 5, 2**51, 2**33, 0)):
         seed, slots = in_web("growth", NAMED, seeds=seeds)
         assert seed == growth_seed(*seeds) < 2**52
         assert slots == [2, 0, 1, 4, 0, 3]

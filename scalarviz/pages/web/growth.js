@@ -38,14 +38,14 @@ export function drawnWeights(settings, seed = settings.seed) {
 
 /** The seed of new weights, as `growth_seed` in core/formulas/randomness.py; it becomes the seed of
  * the network. */
-export function growthSeed(seed, networkSeed, step, operation = 0) {
+export function growthSeed(seed, networkSeed, step) {
   const low = (number) => number % WORD;
   const high = (number) => Math.floor(number / WORD);
   const key = philoxWords(
     [low(networkSeed), high(networkSeed), 0, STREAM],
     [low(seed), high(seed)],
   );
-  const words = philoxWords([low(step), high(step), operation, STREAM], key);
+  const words = philoxWords([low(step), high(step), 0, STREAM], key);
   return words[0] + (words[1] % 2 ** 20) * WORD;
 }
 
