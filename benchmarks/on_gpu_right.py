@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -279,7 +279,7 @@ def tool_of_nvidia(part: str, name: str) -> str:
     return ""
 
 
-def sanitizer(of: Callable[[str], list[str]] = command) -> None:
+def sanitizer() -> None:
     """A few small steps under the tools of compute-sanitizer, which run side by side."""
     tool, going = tool_of_nvidia("sanitizer", "compute-sanitizer"), {}
     for kind in CLEAN if tool else ():
@@ -287,7 +287,10 @@ def sanitizer(of: Callable[[str], list[str]] = command) -> None:
         words = [tool, "--tool", kind, "--error-exitcode", "3"]
         words += ["--report-api-errors", "no"] if kind == "memcheck" else []
         going[kind] = subprocess.Popen(
-            [*words, *of("few_steps")], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [*words, *command("few_steps")],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
     limit = time.monotonic() + min(90.0, left() - 5.0)
     for kind, process in going.items():

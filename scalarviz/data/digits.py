@@ -28,7 +28,7 @@ from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.data.batches import Pair
 from scalarviz.data.data_set import TableSet, divided
-from scalarviz.data.samples import check_within
+from scalarviz.data.samples import check_shares
 from scalarviz.data.table_files import called, readable, unreadable
 from scalarviz.errors import InputError, ShapeError
 
@@ -110,7 +110,7 @@ class Digits(TableSet):
         super().__init__(training, settings, held if len(held[0]) else None, order)
 
     def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
-        check_within(inputs, 0.0, 1.0, "pixels of a digit")
+        check_shares(inputs, "pixels of a digit")
         require(
             inputs.any(axis=1).all(),
             "a digit to add is blank, all of its pixels are 0: draw it",

@@ -22,7 +22,7 @@ from scalarviz.base.checks import (
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
 from scalarviz.data.data_set import DOUBLE, STREAM_COLORS, DataChoice, TableSet, whole
-from scalarviz.data.samples import check_within, count_of
+from scalarviz.data.samples import check_shares, count_of
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 ColorMap = Callable[[FloatArray], object]
@@ -150,8 +150,8 @@ class Rgb(TableSet):
         )
 
     def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
-        check_within(inputs, 0.0, 1.0, "red, green and blue of a colour")
-        check_within(targets, 0.0, 1.0, "red, green and blue of a colour")
+        check_shares(inputs, "red, green and blue of a colour")
+        check_shares(targets, "red, green and blue of a colour")
 
     def show_added(self, inputs: FloatArray, targets: FloatArray) -> None:
         pairs = zip(self.palette, (inputs, targets), strict=True)

@@ -393,10 +393,8 @@ def as_samples(
     return x, y
 
 
-def check_within(table: np.ndarray, low: float, high: float, what: str) -> None:
-    """Raise InputError unless all numbers are from `low` to `high`."""
-    wrong = table[(table < low) | (table > high)]
+def check_shares(table: np.ndarray, what: str) -> None:
+    """Raise InputError unless all numbers are from 0 to 1."""
+    wrong = table[(table < 0.0) | (table > 1.0)]
     if wrong.size:
-        raise InputError(
-            f"{what} are numbers from {low:g} to {high:g}, and one is {wrong.flat[0]:g}: scale it"
-        )
+        raise InputError(f"{what} are numbers from 0 to 1, and one is {wrong.flat[0]:g}: scale it")
