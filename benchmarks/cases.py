@@ -53,9 +53,9 @@ def multiplications(sizes: Sequence[int], batch: int) -> int:
     return 2 * batch * (3 * sum(products) - products[0])  # no gradient by the first inputs
 
 
-def steps_a_call(batch: int, operations: int = 0) -> int:
+def steps_a_call(batch: int, operations: int) -> int:
     """Enough that the call itself does not count, of steps with so many operations each."""
-    return max(1, min(max(64, 4096 // batch), MOST_OPERATIONS // max(1, operations)))
+    return max(1, min(max(64, 4096 // batch), MOST_OPERATIONS // operations))
 
 
 def picture() -> sv.data.Texture:

@@ -233,10 +233,9 @@ class GeneratedBatches(Batches):
         widths: tuple[int, int],
         batch: int,
         seed: int = 0,
-        steps_an_epoch: int = 1,
     ) -> None:
         tables = np.zeros((0, widths[0])), np.zeros((0, widths[1]))
-        super().__init__(*tables, batch, size(batch, "batch") * steps_an_epoch, seed)
+        super().__init__(*tables, batch, size(batch, "batch"), seed)
         self.make = make
 
     def at(self, step: int) -> Pair:
