@@ -40,7 +40,7 @@ const makeWorker = () => {
   workers.push(new FakeWorker());
   return workers.at(-1);
 };
-const client = (memory) => new Client(makeWorker, { module, image, spec, memory });
+const client = () => new Client(makeWorker, { module, image, spec: { engine: spec } });
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 const plain = (key, value) =>

@@ -426,7 +426,6 @@ def test_a_link_that_is_written_reads_back() -> None:
             "step": 11,
             "operation": 12,
             "hide": ["controls", "curve"],
-            "play": 10,
             "look": {"theme": "dark"},
         },
     ]

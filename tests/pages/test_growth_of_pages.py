@@ -24,8 +24,7 @@ from tests.pages.test_build_links import USUAL, chosen
 SCRIPT = """
 return data.cases.map(([old, now, value, how]) => {
   const grown = grownWeights(old, now, Float32Array.from(value), how);
-  const numbers = [grown.value, grown.rows, grown.kept, grown.fresh, grown.passes];
-  return [...numbers, initialOf(now).draws, drawnWeights(now)];
+  return [grown.value, grown.rows, initialOf(now).draws, drawnWeights(now)];
 });
 """
 NAMED = """
@@ -56,10 +55,8 @@ def changed(choose: random.Random, old: Any) -> tuple[Any, Any, Any]:
         now = {"hidden": [*before, wide + 2, *after]}
         return now, {"seed": seed}, lambda net: with_neurons(net, layer, 2, "same", seed)
     if kind == "drop" and wide > 1:
-        neuron = choose.randrange(wide)
         now = {"hidden": [*before, wide - 1, *after]}
-        how = {"seed": seed, "layer": layer, "neuron": neuron}
-        return now, how, lambda net: without_neuron(net, layer, neuron, seed)
+        return now, {"seed": seed}, lambda net: without_neuron(net, layer, wide - 1, seed)
     if kind != "insert":
         now = {"hidden": before + after, "activation": names[:layer] + names[layer + 1 :]}
         return now, {"seed": seed, "layer": layer}, lambda net: without_layer(net, layer, seed)
@@ -80,10 +77,9 @@ def test_a_page_keeps_and_draws_the_weights_that_python_does(count: int) -> None
         networks.append((grown, network_of(old | now)))
         cases.append((old, old | now, net.bank.value, how))
     for (grown, redrawn), page in zip(networks, in_web("growth", SCRIPT, cases=cases), strict=True):
-        value, rows, kept, fresh, _, draws, drawn = page
+        value, rows, draws, drawn = page
         np.testing.assert_array_equal(floats(value), grown.network.bank.value)
         assert rows == grown.rows.tolist()
-        assert (kept, fresh) == ((grown.rows >= 0).sum(), (grown.rows < 0).sum())
         assert draws == initial_data(redrawn)["draws"]
         np.testing.assert_array_equal(floats(drawn), redrawn.bank.value)
 
@@ -103,12 +99,13 @@ def test_inputs_layers_and_biases_begin_so_that_answers_stay_if_they_can() -> No
     ]  # fmt: skip
     cases = [(*pair, value[: 29 if pair[0] is more else 25], {"seed": 3}) for pair in pairs]
     wider, narrow, biased, same, redrawn, *rest = in_web("growth", SCRIPT, cases=cases)
-    assert wider[0][:6] == [1, 0, 2, 3, 0, 4] and wider[2:4] == [25, 4]
-    assert narrow[0][:4] == [1, 3, 4, 6] and narrow[2:4] == [25, 0]
-    assert biased[0][8:12] == [0, 0, 0, 0] and biased[2:4] == [18, 7]
-    assert same[0] == value.tolist() and redrawn[2] == 0
+    assert wider[0][:6] == [1, 0, 2, 3, 0, 4] and wider[1].count(-1) == 4
+    assert narrow[0][:4] == [1, 3, 4, 6] and narrow[1].count(-1) == 0
+    assert biased[0][8:12] == [0, 0, 0, 0] and biased[1].count(-1) == 7
+    assert same[0] == value.tolist() and set(redrawn[1]) == {-1}
     for page, (before, now) in zip(rest, deep, strict=True):
-        assert bool(page[4]) == keeps(now["activation"][-1], before["activation"][-1])
+        is_passed = page[0][22:28] == [1, 0, 0, 1, 0, 0]  # weights and biases of the new layer
+        assert is_passed == keeps(now["activation"][-1], before["activation"][-1])
 
 
 def test_seeds_of_growth_and_numbers_of_slots_are_those_of_python() -> None:

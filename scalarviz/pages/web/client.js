@@ -15,10 +15,10 @@ const AGAIN = 3; // times that a worker is begun again before it has answered
  * `makeWorker` returns a new worker. If a worker fails, a new one continues from the last state.
  */
 export class Client extends TrainingClient {
-  constructor(makeWorker, { module, image, held, spec, memory = undefined, resume = null }) {
+  constructor(makeWorker, { module, image, held, spec, resume = null }) {
     super();
     this.makeWorker = makeWorker;
-    this.given = { module, image, held, spec: spec.engine ?? spec, memory };
+    this.given = { module, image, held, spec: spec.engine };
     this.resume = resume; // where a worker continues
     this.failures = 0;
     this.opened.catch(() => {}); // an error only for those who wait

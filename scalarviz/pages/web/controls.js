@@ -16,7 +16,6 @@ const FITS = ["whole", "tight", "sheet"];
 /** The buttons and sliders; `run` is called with the name and arguments of a command. */
 export class Controls {
   constructor(run) {
-    this.run = run;
     this.rate = null;
     for (const field of /** @type {any} */ (document.querySelectorAll("[data-row]"))) {
       const { row } = field.dataset;

@@ -184,7 +184,7 @@ function passOf({ kind, operation }, operations, flags) {
  *
  * @param {any} tables
  * @param {any} net what `denseProgram` takes
- * @param {any} training {value, inputs, targets, probe}: arrays; {seed, batch, optimizers, step};
+ * @param {any} training {value, inputs, targets, probe}: arrays; {seed, batch, optimizers};
  *   of each optimizer {name, rate, l1, l2}, first the one in use
  */
 export function denseEngine(tables, net, training) {

@@ -28,10 +28,9 @@ const CORNER = [0.7, 0.1]; // sizes of these words
  * @param {any} base the data of the page of another network of this kind
  * @param {any} tables
  * @param {any} settings of all names in story/build_link.py
- * @param {any} given {value: the weights, if not the initial ones; layouts; most: test points
- *   on the map}
+ * @param {any} given {value: the weights, if not the initial ones; most: test points on the map}
  */
-export function specOf(base, tables, settings, { value = null, layouts = {}, most = HELD } = {}) {
+export function specOf(base, tables, settings, { value = null, most = HELD } = {}) {
   const { features, opt, lr, l1, l2, batch, seed } = settings;
   const task = task_of(settings);
   const activations = [...settings.activation, ENDS[task] ?? "linear"];
@@ -83,7 +82,7 @@ export function specOf(base, tables, settings, { value = null, layouts = {}, mos
     spec: {
       ...base,
       engine: { ...spec, initial, table: true, start: null, shown: shown.first ?? null, metrics },
-      scene: { ...sceneOf(base.scene, tables, program, shown), ...layouts },
+      scene: sceneOf(base.scene, tables, program, shown),
       facts: { ...facts, is_part: batch < inputs.length },
       page,
     },

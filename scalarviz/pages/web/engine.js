@@ -67,8 +67,6 @@ export class Engine {
     this.loss = NaN;
     this.lost = false; // whether a running statistic of this step was not finite
     this.statistics = null; // those before the step
-    this.done = 0; // moments of the step in progress
-    this.first = this.save();
   }
 
   // ---- fields of records ------------------------------------------------------------------------
@@ -195,7 +193,6 @@ export class Engine {
         if (result === OVERFLOW && now > 0) this.train(now); // those before the one that is undone
       }
     }
-    this.done = 0;
     return { taken, losses: losses.subarray(0, taken), stopped };
   }
 
@@ -216,7 +213,6 @@ export class Engine {
     this.statistics = this.state.slice(this.spec.scaling);
     this.lost = false;
     this.loss = NaN;
-    this.done = 0;
     this.run(this.spec.load);
   }
 
@@ -229,23 +225,17 @@ export class Engine {
   /** Execute moment k of a step; return null, or the reason why the step is invalid. */
   perform(k) {
     const moment = this.spec.moments[k];
-    let refused = null;
-    if (moment.kind === "zero_grad") {
-      this.grad.fill(0);
-    } else if (moment.kind === "step") {
-      refused = this.move();
-    } else {
-      this.run(moment.pass);
-      if (moment.kind === "loss")
-        this.loss = this.arrays.errors.reduce((sum, error) => sum + error, 0) * this.meanFactor();
-      if (moment.kind === "forward") this.checkStatistics();
-      if (moment.kind === "weight gradient") {
-        const first = moment.operation;
-        this.calls.addChunks(this.jobs.moments, BigInt(first), BigInt(first + 1));
-      }
+    if (moment.kind === "step") return this.move();
+    if (moment.kind === "zero_grad") this.grad.fill(0);
+    else this.run(moment.pass);
+    if (moment.kind === "loss")
+      this.loss = this.arrays.errors.reduce((sum, error) => sum + error, 0) * this.meanFactor();
+    if (moment.kind === "forward") this.checkStatistics();
+    if (moment.kind === "weight gradient") {
+      const first = moment.operation;
+      this.calls.addChunks(this.jobs.moments, BigInt(first), BigInt(first + 1));
     }
-    if (refused === null) this.done = k + 1;
-    return refused;
+    return null;
   }
 
   /** Run a pass of the program, [what, low, high, gathers]. */
@@ -417,7 +407,6 @@ export class Engine {
     this.takeOptimizer(optimizer);
     Object.assign(this, { step, count, base, loss, size });
     if (isSteady) this.endSchedule();
-    this.done = 0;
     this.bank().set(saved.subarray(HEAD));
   }
 }

@@ -91,5 +91,5 @@ function afterStep({ learning, loss, outputs, buffers }, state) {
   const answer = fresh.slice(focus * size, (focus + 1) * size);
   const targets = all?.targets ?? (batch === 1 ? target : null);
   const canCompute = targets && (loss.scalar ? loss.error.compute : loss.of_row);
-  return { answer, again: canCompute ? lossOf(loss, fresh, targets, batch, all?.weights) : null };
+  return { answer, again: canCompute ? lossOf(loss, fresh, targets, batch) : null };
 }

@@ -72,13 +72,10 @@ export function errorOf(loss, p, t) {
   return t.reduce((sum, each, i) => (each ? sum + each * (normalizer - p[i]) : sum), 0);
 }
 
-/** Return the loss of a batch, given its outputs and targets, sample by sample.
- *
- * weights  weights of the samples, 1 on average; null if all are equal
- */
-export function lossOf(loss, outputs, targets, count, weights = null) {
+/** Return the loss of a batch, given its outputs and targets, sample by sample. */
+export function lossOf(loss, outputs, targets, count) {
   const [own, right] = [outputs, targets].map((all) => inRows(all, all.length / count));
-  const errors = own.map((p, i) => errorOf(loss, p, right[i]) * (weights?.[i] ?? 1));
+  const errors = own.map((p, i) => errorOf(loss, p, right[i]));
   return errors.reduce((a, b) => a + b, 0) * (loss.factor / (count * loss.divisor || 1));
 }
 

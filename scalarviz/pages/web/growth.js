@@ -52,19 +52,16 @@ export function growthSeed(seed, networkSeed, step) {
 /** The weights after a change of settings; all are drawn if more than one layer differs, or the new one
  * is not as wide as its input.
  *
- * value        Float32Array
- * rows         the row that each was before, -1 for a new one
- * kept, fresh  how many stay, and how many are new
- * passes       of a new layer: "exactly" or "nearly" if it hands on its inputs; "" if it is drawn
+ * value  Float32Array
+ * rows   the row that each was before, -1 for a new one
  *
  * @param {any} old settings before the change
  * @param {any} now settings after it
  * @param {Float32Array} value the weights before it
- * @param {{seed: number, layer?: number, neuron?: number}} how seed of new weights; place of the new
- *   or removed layer, by default before the output or the first that differs; place of the neuron
- *   that is removed from `layer`, by default the last one
+ * @param {{seed: number, layer?: number}} how seed of new weights; place of the new or removed layer,
+ *   by default before the output or the first that differs
  */
-export function grownWeights(old, now, value, { seed, layer, neuron }) {
+export function grownWeights(old, now, value, { seed, layer }) {
   const grown = drawnWeights(now, seed);
   const rows = new Int32Array(grown.length).fill(NEW);
   const more = now.hidden.length - old.hidden.length;
@@ -72,21 +69,17 @@ export function grownWeights(old, now, value, { seed, layer, neuron }) {
   const at = layer ?? (more > 0 ? old.hidden.length : other);
   const [before, after] = [layersOf(old), layersOf(now)];
   const isAnew = Math.abs(more) > 1 || (more === 1 && after[at].wide !== after[at].count);
-  let passes = "";
   let inputs = inputsOf(now).map((name) => inputsOf(old).indexOf(name)); // the place of each before
   for (const [i, { first, wide, count, end }] of isAnew ? [] : after.entries()) {
     if (more === 1 && i === at) {
-      passes = passesOn(now.activation[i], now.activation[i - 1] ?? "linear");
-      if (passes) grown.fill(0, first, end);
-      for (let k = 0; passes && k < count; k++) grown[first + k * (wide + 1)] = 1;
+      if (!passesOn(now.activation[i], now.activation[i - 1] ?? "linear")) continue;
+      grown.fill(0, first, end);
+      for (let k = 0; k < count; k++) grown[first + k * (wide + 1)] = 1;
       continue;
     }
     if (more === -1 && i === at) inputs = inputs.map((_, k) => (k < old.hidden[at] ? k : DRAWN));
     const last = before[i < at ? i : i - more];
-    const outputs = Array.from({ length: count }, (_, k) => {
-      const place = i === layer && k >= neuron ? k + 1 : k;
-      return place < last.count ? place : NEW;
-    });
+    const outputs = Array.from({ length: count }, (_, k) => (k < last.count ? k : NEW));
     for (const [o, output] of outputs.entries()) {
       if (output === NEW) continue;
       for (const [k, input] of inputs.entries()) {
@@ -101,8 +94,7 @@ export function grownWeights(old, now, value, { seed, layer, neuron }) {
     inputs = outputs;
   }
   const all = grown.map((number, row) => (rows[row] >= 0 ? value[rows[row]] : number));
-  const kept = rows.filter((from) => from >= 0).length;
-  return { value: all, rows, kept, fresh: rows.length - kept, passes };
+  return { value: all, rows };
 }
 
 /** Numbers of each weight, such as slots of an optimizer, after a change; 0 for new weights. */
@@ -130,9 +122,8 @@ function layersOf(settings) {
   });
 }
 
-/** How a layer of an activation hands on the results of another one, as `keeps` in Python. */
+/** Whether a layer of an activation hands on the results of another one, as `keeps` in Python. */
 function passesOn(name, before) {
   const isPositive = before === "relu" || before === "sigmoid";
-  if (name === "linear" || (isPositive && name.endsWith("relu"))) return "exactly";
-  return name === "tanh" || name === "sin" ? "nearly" : "";
+  return ["linear", "tanh", "sin"].includes(name) || (isPositive && name.endsWith("relu"));
 }

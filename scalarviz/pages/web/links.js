@@ -68,10 +68,10 @@ export function badParts(bad) {
  * @param {any} place
  */
 export function writeLink(place) {
-  const { step, operation, pinned, sample, hide = [], play, tour, look = {} } = place;
+  const { step, operation, pinned, sample, hide = [], look = {} } = place;
   const said = {
     step: String(step ?? ""), op: operation, pin: String(pinned?.row ?? ""),
-    neuron: pinned?.neuron?.join(":"), sample, hide: hide.join(","), play, tour,
+    neuron: pinned?.neuron?.join(":"), sample, hide: hide.join(","),
   }; // prettier-ignore
   for (const [name, value] of Object.entries(look))
     said[name] = typeof value === "boolean" ? (value ? "yes" : "no") : value;

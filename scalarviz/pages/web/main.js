@@ -11,8 +11,7 @@ import { packed, unzipped } from "./zipped.js";
 /** Return the data of a page with its short recording, for a browser that cannot train it. */
 function recordedOnly({ spec, texts, spare }) {
   const { engine, recording, bytes } = spare;
-  const exhibit = spec.page.exhibit && { ...spec.page.exhibit, shader: undefined };
-  const page = { ...spec.page, exhibit, measured: undefined };
+  const page = { ...spec.page, measured: undefined };
   return { spec: { ...spec, engine, recording, page }, texts, recording: bytes };
 }
 

@@ -64,7 +64,7 @@ export class OwnPoints {
   }
 
   /** Points, and the chosen batch, or a smaller one for few points. */
-  fitting(points, batch = this.fitted) {
+  fitting(points, batch) {
     this.last = points;
     if (batch !== this.fitted) this.batch = batch;
     const most = Math.min(this.batch, points_in(points).length);

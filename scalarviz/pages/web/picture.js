@@ -145,7 +145,7 @@ export class Picture {
   }
 
   /** Set the size of the canvas in logical pixels, with `ratio` device pixels per logical pixel. */
-  resize(width, height, ratio = 1) {
+  resize(width, height, ratio) {
     this.size = [width, height];
     this.ratio = ratio;
   }

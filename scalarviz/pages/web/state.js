@@ -19,7 +19,6 @@ export class Shown {
     this.begun = null; // the weights of step 0
     this.first = new Float32Array(0); // the answers by these to the probe, and to a sample
     this.firstKey = ""; // the inputs of that sample
-    this.took = 0; // milliseconds for the answers
     this.due = 0;
   }
 }
@@ -172,8 +171,8 @@ function answersOf(engine, shown, playing) {
   const now = performance.now();
   if (!engine.arrays.probe.length || (playing && now < shown.due)) return shown.probe;
   shown.probe = Float32Array.from(engine.evaluate(engine.arrays.probe));
-  shown.took = performance.now() - now;
-  shown.due = now + shown.took + (shown.took > SLOW ? 8 * shown.took : 0);
+  const took = performance.now() - now;
+  shown.due = now + took + (took > SLOW ? 8 * took : 0);
   return shown.probe;
 }
 

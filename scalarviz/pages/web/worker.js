@@ -118,7 +118,7 @@ export class Server {
     } else if (name in FACTORS) {
       clock.change({ kind: "learning rate", rate: scaled(clock.engine.rate, FACTORS[name]) });
     } else if (name === "new weights") {
-      clock.begin(args.seed ?? (clock.seed ?? clock.engine.spec.initial.seed) + 1);
+      clock.begin((clock.seed ?? clock.engine.spec.initial.seed) + 1);
     } else if (name === "branches") {
       clock.choose(args.key ?? clock.branches.after(args.by).key, args.step);
     } else if (name === "reset" && !clock.journal.length) {
@@ -131,10 +131,10 @@ export class Server {
 
   /** Create the engine, and go to the moment that a former worker had reached. */
   async open(command) {
-    const { module, image, held, spec, memory, resume } = command.args;
+    const { module, image, held, spec, resume } = command.args;
     const engine = await Engine.open(module, image, spec);
     const metrics = spec.metrics ? new Metrics(engine, spec.metrics, held) : null;
-    this.clock = new Clock(engine, { memory, metrics });
+    this.clock = new Clock(engine, { metrics });
     this.past = new PastMoments(this.clock, () => Engine.open(module, image, spec));
     this.known = this.clock.first;
     if (resume) {
