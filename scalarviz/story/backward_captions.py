@@ -71,8 +71,6 @@ def delta(ctx: TracedWeight) -> Caption:
     if not ctx.is_last:
         assert row is not None
         line, slope = slope_line(ctx, row, arrived)
-        back = sentence(row.back.replace("{unit}", ctx.called(ctx.behind)))
-        lines = line, *(plain_lines(back) if back else ())
         formula = text("captions.delta.formula", slope=slope)
         bent = None if row.value is None else bent_at(row.value, *ctx.through)
         bent = None if bent is None else replace(bent, slope=slope_at(ctx, row))
@@ -80,7 +78,7 @@ def delta(ctx: TracedWeight) -> Caption:
         blame = None if blame is None else replace(blame, stays=True)
         title, why = slope_words(ctx, row)
         own = (ctx.behind,)
-        return Caption(title, formula, lines, neurons=own, why=why, bent=bent, blame=blame)
+        return Caption(title, formula, (line,), neurons=own, why=why, bent=bent, blame=blame)
     formula, first = loss_derivative(ctx, arrived, "dL/dp" if is_activation else "signal")
     found = [first]
     if is_activation:

@@ -133,7 +133,7 @@ class ActivationFacts:
         alone: its formula; "" if it has custom captions
         cases, slope_cases: cases of the formula of the value, and of the slope
         slope: the formula of the slope; `slope_text` is the formula if it was written manually
-        caption, zero, back: sentences, with {unit} for the neuron; "" means the default sentence
+        caption, zero: sentences, with {unit} for the neuron; "" means the default sentence
     """
 
     value: Function | None
@@ -146,7 +146,6 @@ class ActivationFacts:
     slope_cases: Cases
     caption: str
     zero: str
-    back: str
 
 
 @dataclass(frozen=True)

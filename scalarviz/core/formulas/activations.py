@@ -63,7 +63,6 @@ class ActivationFormula(Formula):
             derivative, or is "slope of NAME" if it does not fit on a line
         caption: text about the effect on the sum of a neuron, whose name replaces "{unit}"
         zero_caption: the same text for a result of 0; by default `caption`
-        backward_caption: text about the effect on the gradient in backward; by default the slope
         onnx: operator in ONNX files; None writes the formula, which cannot be imported again
         digest: hash of the source of a custom activation, otherwise ""
     """
@@ -72,7 +71,6 @@ class ActivationFormula(Formula):
     slope: str = ""
     caption: str = ""
     zero_caption: str = ""
-    backward_caption: str = ""
     onnx: OnnxOperator | None = None
     digest: str = ""
 

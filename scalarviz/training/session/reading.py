@@ -370,7 +370,6 @@ def activation_facts(name: str) -> ActivationFacts:
         [] if row.slope else formula_cases(row.derivative, ("z", "a")),
         caption,
         row.zero_caption,
-        row.backward_caption,
     )
 
 
