@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 # Maximum and minimum size of letters when the camera is close or far, relative to the picture's;
 # pixels by which notes may be outside the box of the network.
 GROWS, SHRINKS, EDGE = 1.5, 0.9, 14.0
+ROOM = 44.0  # minimum width of a cell whose bar has its number if all numbers are wanted
 NOTHING = 0.005  # weights that are written as 0 have no color
 MIXED = 0.45  # part of the ink in the color of a number
 
@@ -181,7 +182,7 @@ def draw_crossbar_marks(
     plate = frame_data.layout.plates[0]
     unit = 2.0 * plate.half / PIXEL / float(frame_data.cubes.size_scales[0])
     asked = [*first_rows(frame_data)]
-    if frame_data.look.numbers:
+    if frame_data.look.numbers and placed.cells.wide >= ROOM and placed.cells.high >= 0.5 * ROOM:
         asked = [row for layer in layers for rows in layer.rows for row in rows]
     lanes = lanes_shown(frame_data, placed)
     marks = crossbar_marks(placed, layers, plate.wide / PIXEL, unit, asked, lanes)
