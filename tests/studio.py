@@ -324,6 +324,7 @@ def face(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use this layout for all pictures."""
     for module in (network_layout, cubes_node):
         monkeypatch.setattr(module, "trays_layout", facing)
+    monkeypatch.setattr(network_layout, "crossbar_layout", lambda *given, **named: None)
 
 
 @dataclass

@@ -9,9 +9,10 @@ import math
 from typing import TYPE_CHECKING
 
 from scalarviz.scene.blame import SeenLayer, draw_blame
-from scalarviz.scene.focus import blame_in
+from scalarviz.scene.focus import blame_in, rows_of_sum
 from scalarviz.scene.layout.points import row3
 from scalarviz.scene.lines import carried, seen_fans
+from scalarviz.scene.marks import cube_boxes
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.side_panel import draw_side
 from scalarviz.scene.silhouettes import balls_of
@@ -115,6 +116,11 @@ def draw_blamed(
         return []
     layers = layers_of(see, frame_data, canvas.scale)
     others = spheres_of(taken, canvas.scale)
+    layout: Layout = frame_data.layout
+    if layout.crossbar is not None:
+        for fan in layout.fans:
+            rows = [row for unit in range(fan.units) for row in rows_of_sum(fan, unit)]
+            others += cube_boxes(see, frame_data, rows, None)
     return draw_blame(canvas, theme, blame, layers, ball, see.box, others, frame_data.part)
 
 

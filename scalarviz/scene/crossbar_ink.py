@@ -22,6 +22,7 @@ from scalarviz.scene.crossbar_marks import (
     pull_marks,
 )
 from scalarviz.scene.cube_numbers import first_rows
+from scalarviz.scene.focus import rows_of_sum
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import PIXEL
 from scalarviz.scene.layout.points import vector
@@ -29,6 +30,7 @@ from scalarviz.scene.layout.ways import BEHIND, on_curve
 from scalarviz.scene.lines import carried
 from scalarviz.scene.pace import BACK
 from scalarviz.scene.silhouettes import balls_of
+from scalarviz.story.facts import NONE
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -186,13 +188,15 @@ def draw_crossbar_marks(
         asked = [row for layer in layers for rows in layer.rows for row in rows]
     lanes = lanes_shown(frame_data, placed)
     marks = crossbar_marks(placed, layers, plate.wide / PIXEL, unit, asked, lanes)
+    marks = [each for each in marks if not is_out_of_focus(frame_data, each)]
     for mark in marks:
         draw_mark(canvas, theme, sheet, mark, -1.0)
     taken = [box_of(canvas, sheet, each) for each in marks if each.kind in ("words", "token")]
     room = see.box.inside(-EDGE * canvas.scale)
     lines = frame_data.layout.neurons
     pictured = lines[0].names if lines[1].square else ()
-    for note in crossbar_notes(placed, layers, unit, pictured):
+    notes = crossbar_notes(placed, layers, unit, pictured) if placed.enlarged == 1.0 else []
+    for note in notes:
         for words in note:
             boxes = [box_of(canvas, sheet, each) for each in words]
             if all(is_free(box, room, taken) for box in boxes):
@@ -242,6 +246,17 @@ def letters_of(canvas: Canvas2D, sheet: Sheet, mark: Mark) -> float:
     """Return the size of the letters of a mark in the picture."""
     zoom = min(sheet.zoom, GROWS * canvas.scale)
     return mark.size * (zoom if mark.kind == "token" else max(zoom, SHRINKS * canvas.scale))
+
+
+def is_out_of_focus(frame_data: FrameData, mark: Mark) -> bool:
+    """Return whether a text is about a weight or a neuron while others are in focus."""
+    focus = frame_data.focus
+    if focus is None or mark.kind != "words":
+        return False
+    if mark.row != NONE:
+        return mark.row not in focus.rows
+    found = None if mark.neuron is None else frame_data.layout.fan_into(mark.neuron)
+    return found is not None and not all(row in focus.rows for row in rows_of_sum(*found))
 
 
 def color_of(theme: Theme, name: str) -> str:

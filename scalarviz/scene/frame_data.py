@@ -411,8 +411,8 @@ class FrameData:
     @property
     def begun_rows(self) -> list[int]:
         """The bank indices of the cubes with outlines of their initial size."""
-        plates = [] if self.begun is None else [each for each in self.layout.plates if each.in_row]
-        return [row for each in plates for row in each.cells()[2].tolist()]
+        plates = [] if self.begun is None else self.layout.plates
+        return [row for each in plates if each.has_outlines for row in each.cells()[2].tolist()]
 
     @property
     def border(self) -> Border | None:

@@ -89,13 +89,22 @@ def write_both(
 
 
 def draw_ring(
-    canvas: Canvas2D, theme: Theme, ball: Ball, was: float, *, square: bool, named: bool, below: int
+    canvas: Canvas2D,
+    theme: Theme,
+    ball: Ball,
+    was: float,
+    *,
+    square: bool,
+    named: bool,
+    below: int,
+    aside: bool,
 ) -> None:
     """Draw a dashed ring around a neuron that changes, and its previous value below.
 
     Args:
         named: whether the name of the neuron is directly above it
         below: lines of other words below it
+        aside: whether the value is rather to the right, since another neuron is closely below
     """
     reach = ball.radius + (NARROW if square or named else RING) * canvas.scale
     turns = [2.0 * math.pi * i / CORNERS for i in range(CORNERS)]
@@ -106,7 +115,11 @@ def draw_ring(
     size, low = LETTERS * canvas.scale, ball.y + reach + BELOW * canvas.scale
     low += 1.35 * below * size
     said, halo = text("held.was", number=typeset(short(was))), theme.ground
-    canvas.text(ball.x, low, said, size=size, color=theme.soft, anchor="center", outline=halo)
+    if aside:
+        x, low = ball.x + reach, ball.y + reach
+        canvas.text(x, low, said, size=size, color=theme.soft, outline=halo)
+    else:
+        canvas.text(ball.x, low, said, size=size, color=theme.soft, anchor="center", outline=halo)
 
 
 def draw_gives(

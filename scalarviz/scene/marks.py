@@ -212,8 +212,18 @@ def draw_rings(
             ball = balls_of(see, [row3(shown.points, unit)], shown.radius)[0]
             is_last = line == len(frame_data.layout.neurons) - 1
             below = 2 if is_last and frame_data.border is not None else 0  # its answer
+            aside = is_last and frame_data.layout.crossbar is not None and below == 0
             number, tiled, named = float(was[unit]), shown.square, shown.is_color
-            draw_ring(canvas, theme, ball, number, square=tiled, named=named, below=below)
+            draw_ring(
+                canvas,
+                theme,
+                ball,
+                number,
+                square=tiled,
+                named=named,
+                below=below,
+                aside=aside,
+            )
 
 
 # Changes of cubes: the request of each gradient, and the old size beside the new one at the step.

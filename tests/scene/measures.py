@@ -5,9 +5,10 @@ Silhouettes by depth, terms.
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -174,20 +175,36 @@ def maps_of(stage: Stage) -> np.ndarray:
     return np.sqrt(np.prod(whole.max(axis=1) - whole.min(axis=1), axis=1))
 
 
+def layers_of(kind: str, sizes: Sequence[int]) -> list[Any]:
+    """The layers of a network, see `dense_session`."""
+    *hidden, last = itertools.pairwise(sizes)
+    curve = "tanh" if kind in ("", "normed") else kind
+    found: list[Any] = []
+    for inputs, outputs in hidden:
+        found.append(sv.Dense(inputs, outputs, curve))
+        found += [sv.LayerNorm(outputs)] * (kind == "normed")
+    return [*found, sv.Dense(*last), *[sv.Softmax(last[1])] * (kind == curve)]
+
+
+def dense_session(name: str) -> sv.Session:
+    """A session of a network whose sizes are its name, such as "12-64x4-3".
+
+    "normed 3-8-3" has a normalization after each hidden layer, so that it is no crossbar, and
+    "relu 3-8-3" has another activation, and a softmax at the end.
+    """
+    kind, _, shape = name.rpartition(" ")
+    parts = [part.split("x") for part in shape.split("-")]
+    sizes = [int(a) for a, *more in parts for _ in range(int(more[0]) if more else 1)]
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(32, sizes[0]))
+    targets = np.tanh(inputs @ rng.normal(size=(sizes[0], sizes[-1])))
+    return sv.Session(sv.Network(layers_of(kind, sizes), seed=0), (inputs, targets))
+
+
 @lru_cache(maxsize=32)
 def trained(name: str) -> Any:
-    """A scene after some steps; "12-64x4-3" and the like are networks of dense layers."""
-    if name[0].isdigit():
-        parts = [part.split("x") for part in name.split("-")]
-        sizes = [int(a) for a, *more in parts for _ in range(int(more[0]) if more else 1)]
-        rng = np.random.default_rng(0)
-        inputs = rng.normal(size=(32, sizes[0]))
-        network = sv.Network(sizes, "tanh", seed=0)
-        return advanced(
-            sv.Session(network, (inputs, np.tanh(inputs @ rng.normal(size=(sizes[0], sizes[-1]))))),
-            20,
-        )
-    return played(name, 20)
+    """A scene after some steps, or a network with a name as in `dense_session`."""
+    return played(name, 20) if name.isalpha() else advanced(dense_session(name), 20)
 
 
 def played(name: str, steps: int, operations: int = 0, **options: Any) -> Show:

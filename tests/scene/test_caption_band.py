@@ -113,7 +113,7 @@ def test_the_caption_stays_in_its_place_at_every_size(size: tuple[int, int], don
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
-@pytest.mark.parametrize("name", ["rgb", "xor", "digits"])
+@pytest.mark.parametrize("name", ["rgb", "xor", "digits", "normed 3-8-3"])
 def test_while_it_plays_the_caption_is_a_line_below_all_rows_and_wires(
     name: str, size: tuple[int, int]
 ) -> None:
@@ -123,8 +123,16 @@ def test_while_it_plays_the_caption_is_a_line_below_all_rows_and_wires(
     data, division = replace(data, words=words), data.division(*size)
     taken = write_ends(Canvas2D(*size), see, data, THEMES["dark"])
     card, _ = draw_caption(Canvas2D(*size), division, data, THEMES["dark"], taken)
-    rows = [each.seen for each in known_fans(see, data.layout, division.scale) if each is not None]
-    lowest = max(y for row in rows for feet in row.feet for _, y in feet)
+    if data.layout.crossbar is not None:
+        cubes = [row for fan in data.layout.fans for row in fan.all_rows.flat]
+        balls = [(line.values, i) for line in data.layout.neurons for i in range(line.count)]
+        boxes = cube_boxes(see, data, cubes, None)
+        boxes += [box_of_neuron(see, data.layout, each) for each in balls]
+        lowest = max(box.bottom for box in boxes)
+    else:
+        fans = known_fans(see, data.layout, division.scale)
+        rows = [each.seen for each in fans if each is not None]
+        lowest = max(y for row in rows for feet in row.feet for _, y in feet)
     assert lowest < card.y and card.bottom <= division.scene.bottom
 
 

@@ -28,7 +28,18 @@ from scalarviz.scene.neurons import draw_neurons
 from scalarviz.scene.picture import draw_scenery
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from tests.scene.measures import DARK, Notes, Words, look, played, projection, stage_of, trained
+from tests.scene.measures import (
+    DARK,
+    Notes,
+    Words,
+    dense_session,
+    look,
+    played,
+    projection,
+    stage_of,
+    trained,
+)
+from tests.sessions import advanced
 
 SIZES = [(1280, 800), (1366, 700), (800, 500), (3840, 2160)]
 TURNS = [(0.0, 0.0), (17.0, 8.0), (-30.0, 5.0), (40.0, 30.0), (80.0, -10.0), (-60.0, 45.0)]
@@ -49,12 +60,13 @@ def apart(boxes: Iterable[Box]) -> bool:
 
 
 PANEL = 400  # pixels of width
+ROWS = "tanh 3-8-3"  # a network whose layers are rows of cubes with numbers on them
 
 
 def shown(size: tuple[int, int], way: str) -> Stage:
     """The stage of 3-8-3 with a card, or beside the panel of a window."""
     wide, high = size
-    stage = stage_of(trained("rgb"), (wide - PANEL, high) if way == "panel" else size)
+    stage = stage_of(trained(ROWS), (wide - PANEL, high) if way == "panel" else size)
     if way == "card":
         stage.pin(5)
     stage.frame_data()  # the camera is fitted
@@ -78,22 +90,24 @@ def test_cubes_have_two_decimals_or_one_if_all_have_numbers_and_none_is_asked_fo
 
 @pytest.mark.some(4)
 @every_size
-@pytest.mark.parametrize("name", ["rgb", "xor", "circle", "xnor", "2-12-2"])
+@pytest.mark.parametrize("name", [ROWS, "tanh 2-4-2", "normed 2-12-2", "normalized"])
 def test_numbers_stand_apart_and_on_their_cubes_after_each_turn(name: str, size: Any) -> None:
     stage = stage_of(trained(name), size)
     stage.take(numbers=True)
-    see = projection(stage)
+    see, written = projection(stage), 0
     for right, up in TURNS:
         canvas = Words(*size)
         turned = replace(see, camera=see.camera.orbited(right, up))
         for number in numbers(stage, turned, canvas).values():
             write_number(canvas, number, NUMBER, HALO)
         assert apart(box for _, box in canvas.found)
+        written += len(canvas.found)
+    assert written > 0
 
 
 @pytest.mark.parametrize("zoom", [1.0, 2.0, 4.0])
 def test_a_number_has_three_tenths_of_the_height_of_its_face(zoom: float) -> None:
-    stage = stage_of(trained("rgb"), (1280, 800))
+    stage = stage_of(trained(ROWS), (1280, 800))
     stage.take(numbers=True)
     see = projection(stage)
     near = replace(see, camera=see.camera.zoomed(zoom))
@@ -105,7 +119,7 @@ def test_a_number_has_three_tenths_of_the_height_of_its_face(zoom: float) -> Non
     assert np.isclose(sizes, wanted, rtol=0.03).mean() > 0.6  # others are as wide as their cells
 
 
-@pytest.mark.parametrize("name", ["rgb", "xor"])
+@pytest.mark.parametrize("name", [ROWS, "tanh 2-4-2"])
 def test_a_number_is_on_what_is_seen_of_its_cube(name: str) -> None:
     stage = stage_of(trained(name), (1280, 800))
     stage.take(numbers=True)
@@ -113,6 +127,7 @@ def test_a_number_is_on_what_is_seen_of_its_cube(name: str) -> None:
         stage.eyes.orbit(*turn)
         seen, found = look(stage), numbers(stage)
         place = {row: i for i, row in enumerate(seen.rows.tolist())}
+        assert found
         for row, number in found.items():
             assert seen.picture[int(number.y), int(number.x)] == place[row]
 
@@ -123,7 +138,7 @@ def test_a_number_is_on_what_is_seen_of_its_cube(name: str) -> None:
 def test_a_hovered_or_pinned_cube_has_its_number_and_the_cubes_of_a_neuron(
     way: str, size: Any
 ) -> None:
-    stage = stage_of(trained("rgb"), size)
+    stage = stage_of(trained(ROWS), size)
     setattr(stage, way, 40)
     stage.frame_data()
     found = numbers(stage)
@@ -152,7 +167,9 @@ def test_the_hovered_cube_has_its_number_where_cubes_are_too_small_for_any() -> 
 def test_what_a_caption_speaks_of_has_its_number_and_no_arithmetic(
     operation: int, size: Any
 ) -> None:
-    stage = stage_of(played("rgb", 20, operation), size)
+    session = advanced(dense_session(ROWS), 20)
+    session.advance(operation, "operation")
+    stage = stage_of(session, size)
     data, found = stage.frame_data(), numbers(stage)
     assert data.words.caption is not None and data.part == 1.0
     spoken = {piece.row for piece in data.words.caption.pieces} - {NONE}
@@ -188,7 +205,7 @@ class Inks(Words):
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_numbers_have_a_halo_but_on_faces_which_have_two_inks(theme: str) -> None:
-    stage = stage_of(trained("rgb"), (1280, 800))
+    stage = stage_of(trained("normed 3-8-3"), (1280, 800))
     stage.take(numbers=True)
     data, canvas = stage.frame_data(), Inks(1280, 800)
     lit = lights(data.layout, None, None)
@@ -196,7 +213,9 @@ def test_numbers_have_a_halo_but_on_faces_which_have_two_inks(theme: str) -> Non
     assert (DARK_NUMBER, None) in canvas.inks
     plain = THEMES[theme].ink, THEMES[theme].ground
     assert plain in canvas.inks  # above cubes
-    assert canvas.inks <= {(NUMBER, HALO), (NUMBER, None), (DARK_NUMBER, None), plain}
+    carried = {(color, THEMES[theme].ground) for color in THEMES[theme].signs}  # above columns
+    on_cubes = {(NUMBER, HALO), (NUMBER, None), (DARK_NUMBER, None), plain}
+    assert canvas.inks <= on_cubes | carried
 
 
 @pytest.fixture
@@ -259,10 +278,11 @@ def test_a_gradient_that_is_nearly_0_has_no_mark() -> None:
     assert small[2:4] == [0.0, pytest.approx(0.15)]  # the largest of a step may be small
 
 
+@pytest.mark.parametrize("name", ["xor", "normed 2-4-1"])
 def test_each_cube_has_an_outline_of_the_start_when_ghosts_are_on(
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage, drawn = stage_of(trained("xor"), (1280, 800)), []
+    stage, drawn = stage_of(trained(name), (1280, 800)), []
     monkeypatch.setattr(marks, "draw_before", lambda *given, **_: drawn.append(given[2]))
     marks.draw_ghosts(Notes(1280, 800), projection(stage), stage.frame_data(), DARK)
     assert drawn == []
@@ -272,7 +292,7 @@ def test_each_cube_has_an_outline_of_the_start_when_ghosts_are_on(
     plate, top = data.layout.plates[0], float(data.cubes.size_scales[0])
     half = float(plate.halves(begun[plate.first], top))
     corners = projection(stage)(plate.corners_of(0, 0, half)).xy
-    assert len(drawn) == len(begun) == 17
+    assert len(drawn) == sum(each.size for each in data.layout.plates if each.has_outlines) >= 17
     np.testing.assert_allclose(drawn[0], corners)
 
 

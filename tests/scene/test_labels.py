@@ -19,6 +19,8 @@ from scalarviz.scene.annotations import LONGEST, ZERO, Ball, Border, draw_scores
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.crossbar_ink import layer_numbers
+from scalarviz.scene.crossbar_marks import crossbar_marks
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import draw_answer, draw_labels, draw_tied, place_written, tied_box
@@ -74,14 +76,9 @@ MOST_WORDS = 65  # at rest
 SCENES = ["rgb", "circle", "xor", "xnor", "micrograd", "texture", "expression", "normalized"]
 
 
-# The weights of a long row with its numbers are numbers on cubes, and so is the arithmetic of a row
-# that stands upright: what comes in, weights, products and their sum. Each value of a formula has
-# its step.
-# What a column carries is written above it. The products of one row of each layer stand in separate
-# lines, and beside the curve of the first one its numbers.
-COLUMNS = {"rgb": 8, "xnor": 8}
-SUMS = {"rgb": 2 + 5, "xnor": 3 + 4}
-ON_CUBES = {"micrograd": 17, "expression": 7, "xnor": 8 + 9 + 9 + 1}
+# The weights of a long row with its numbers are numbers on cubes. Each value of a formula has its
+# step.
+ON_CUBES = {"expression": 7}
 # Scores and a table of pictures have more.
 MORE_WORDS = {"digits": 130}
 
@@ -98,19 +95,31 @@ def test_few_words_are_written_at_rest(name: str) -> None:
     )
     below = [line for line in stage.plan.neurons if line.square and not line.names]
     on_neurons = sum(len(line.points) for line in below)
-    most = MORE_WORDS.get(name, MOST_WORDS) + ON_CUBES.get(name, 0) + COLUMNS.get(name, 0)
-    most += SUMS.get(name, 0)
-    most += len(numbers) + on_neurons
+    most = MORE_WORDS.get(name, MOST_WORDS) + ON_CUBES.get(name, 0)
+    most += len(numbers) + on_neurons + words_of_bars(stage)
     assert len(words) - len(numbers) >= 20 and len(words) <= most, words
+
+
+def words_of_bars(stage: Stage) -> int:
+    """How many numbers, products and ones a crossbar has."""
+    data = stage.frame_data()
+    placed = data.layout.crossbar
+    if placed is None:
+        return 0
+    found = crossbar_marks(placed, layer_numbers(data), 20.0, 10.0, ())
+    return sum(each.kind == "token" or (each.words != "" and each.row >= 0) for each in found)
 
 
 def test_a_painted_picture_says_what_its_cubes_do() -> None:
     assert text("squares.added") in [each.words for each in words_at_rest("texture")]
 
 
-TYPE = 12.0, 14.0, 16.0, 24.0, 40.0  # the last of answers of digits
-# A formula is as large as its cubes, and numbers are as large as their pixels.
+# Numbers beside narrow bars are small, and answers of digits large.
+TYPE = 11.0, 12.0, 14.0, 16.0, 24.0, 40.0
+# A formula is as large as its cubes, and numbers are as large as their pixels. A 1 is in a circle.
 FITTED = {"expression": {"OUT =", "×", "e", "x", ")", "sin(", "+"}}
+LEAST_ONE = 7.0
+ONES = {"rgb", "circle", "xor", "xnor", "micrograd"}
 
 
 @pytest.mark.some(2)
@@ -122,6 +131,8 @@ def test_letters_have_four_sizes(name: str, size: tuple[int, int]) -> None:
     if name == "digits":  # the numbers of pixels, on large pictures
         found = {words: each for words, each in found.items() if "." not in words}
     others = {words: each for words, each in found.items() if round(each, 1) not in TYPE}
+    if name in ONES:
+        assert others.pop("1") >= LEAST_ONE
     assert {*others} == FITTED.get(name, set())
     assert min(others.values(), default=28.0) >= 28.0
 
@@ -244,21 +255,23 @@ def test_lines_lead_from_the_outputs_to_the_doors_of_the_result(name: str) -> No
     ("answer", "said"), [(0.7, ["above 0.5", "so: yes"]), (0.5, ["below 0.5", "so: no"])]
 )
 @pytest.mark.parametrize("down", [-90.0, 40.0])
-def test_below_an_answer_stands_which_it_is_in_its_color(
-    answer: float, said: list[str], down: float
+@pytest.mark.parametrize("beside", [False, True])
+def test_below_or_beside_an_answer_stands_which_it_is_in_its_color(
+    answer: float, said: list[str], down: float, beside: bool
 ) -> None:
-    canvas, border = Notes(400, 400), Border(0.5, 0.5, ["no", "yes"])
-    draw_answer(
-        canvas,
-        DARK,
-        Ball(200.0, 200.0, 20.0, 0.0, 50.0),
-        (300.0, 200.0 + down),
-        border,
-        np.array([answer]),
-    )
+    canvas, border = Notes(600, 400), Border(0.5, 0.5, ["no", "yes"])
+    ball, door = Ball(200.0, 200.0, 20.0, 0.0, 50.0), (500.0, 200.0 + down)
+    draw_answer(canvas, DARK, ball, door, border, np.array([answer]), beside=beside)
     assert [words for *_, words in canvas.said] == said
+    (x, y, _), (right, low, _) = canvas.said
+    if beside:
+        assert (
+            x > ball.x + ball.radius and right > x + canvas.measure(said[0], size=12.0) and low == y
+        )
+    else:
+        assert y > ball.y + ball.radius and low > y
     nothing = Notes(400, 400)
-    draw_answer(nothing, DARK, Ball(200.0, 200.0, 20.0, 0.0, 50.0), (300.0, 90.0), border, None)
+    draw_answer(nothing, DARK, ball, (300.0, 90.0), border, None, beside=beside)
     assert not nothing.said
 
 
@@ -313,7 +326,7 @@ def legend_of(
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (3840, 2160)])
-@pytest.mark.parametrize("name", ["rgb", "expression"])
+@pytest.mark.parametrize("name", ["normalized", "expression"])
 def test_the_legend_has_five_cubes_with_numbers_on_a_scale(
     name: str, size: tuple[int, int]
 ) -> None:
@@ -323,6 +336,16 @@ def test_the_legend_has_five_cubes_with_numbers_on_a_scale(
     assert top == (cubes.common or cubes.color_scales[0])
     numbers = [typeset(f"{each:g}") for each in (low, less, more, top)]
     assert legend_of(name, size) == [*numbers, text("legend.minus"), text("legend.plus")]
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (3840, 2160)])
+@pytest.mark.parametrize("name", ["rgb", "circle", "xnor"])
+def test_the_legend_of_a_crossbar_has_a_cube_that_stands_and_one_that_hangs(
+    name: str, size: tuple[int, int]
+) -> None:
+    number, stands, negative, hangs = legend_of(name, size)
+    assert (stands, hangs) == (text("legend.stands"), text("legend.hangs"))
+    assert negative == f"−{number}" and float(number) > 0.0
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,7 @@ def test_what_is_out_of_focus_has_35_percent_and_no_words_and_the_rest_is_unchan
 
 
 def test_lines_of_what_comes_in_are_behind_all_cubes_and_products_begin_in_theirs() -> None:
-    stage = stage_of(trained("rgb"), (1280, 800))
+    stage = stage_of(trained("tanh 3-8-3"), (1280, 800))
     frame_data, see = stage.frame_data(), projection(stage)
     found: list[np.ndarray] = []
 

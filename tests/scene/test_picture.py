@@ -16,6 +16,7 @@ from scalarviz.scene import overlay
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.caption_band import clearest, corners, draw_caption
+from scalarviz.scene.crossbar_ink import lit_colors
 from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData, PictureWords
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.camera import CAMERAS, Camera
@@ -317,14 +318,18 @@ def test_each_cube_has_its_color_where_it_is_seen(
 ) -> None:
     stage = stage_of(trained(name), size, theme=theme)
     seen, pixels = look(stage), studio.stage(stage, size=size)
-    cubes = stage.frame_data().cubes
+    data = stage.frame_data()
+    cubes = data.cubes
     scale = float(cubes.color_scales[0])
+    colors = dict(enumerate(cubes.colors.tolist()))
+    if data.layout.crossbar is not None:  # as bright as products are large
+        colors = lit_colors(data)
     judged = 0
     for number, row in enumerate(seen.rows.tolist()):
         own = pixels[seen.picture == number]
-        if len(own) < 120 or abs(cubes.colors[row]) < 0.04 * scale:  # small, or of glass
+        if len(own) < 120 or abs(colors[row]) < 0.04 * scale:  # small, or of glass
             continue
-        color = shade(theme, float(cubes.colors[row]), scale)
+        color = shade(theme, colors[row], scale)
         # Its color, more or less bright.
         lit = np.minimum(np.arange(0.3, 1.3, 0.05)[:, np.newaxis] * color, 255.0)
         near = np.abs(own[:, np.newaxis] - lit).max(axis=2).min(axis=1) < 12.0

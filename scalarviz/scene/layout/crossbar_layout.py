@@ -48,6 +48,9 @@ LINE = 17.0  # minimum height of cells if only a column has one
 # left.
 PREFERRED, WIDE_STAGE = 1.25, 1.3
 NARROW = 0.045  # at most this part of the width to each side
+# On a smaller stage than such cells need, boards are made for a stage GROWTH times as large, or its
+# powers, and are seen from farther away.
+LEAST_CELL, GROWTH = 5.0, 1.25
 AROUND = 38.0, 24.0  # pixels to the sides, and above and below, for names and results
 COLOR = 78.0  # pixels from the first neurons to the color that they are the channels of
 
@@ -78,6 +81,7 @@ class Crossbar:
         told, named: whether these have numbers below them, and names above them
         corner: x and y, in pixels of the boards, of the origin of space
         room: width and height of the stage, whose middle is that origin
+        enlarged: size of the boards' stage by that of the stage
     """
 
     boards: Sequence[Board]
@@ -89,11 +93,12 @@ class Crossbar:
     named: Sequence[bool]
     corner: tuple[float, float]
     room: tuple[float, float]
+    enlarged: float
 
     @property
     def corners(self) -> list[FloatArray]:
-        """Two opposite corners of the stage, in space."""
-        half = 0.5 * self.room[0], 0.5 * self.room[1]
+        """Two opposite corners of the boards' stage, in space."""
+        half = 0.5 * self.enlarged * self.room[0], 0.5 * self.enlarged * self.room[1]
         x, y = self.corner
         return [point(self, x - half[0], y - half[1]), point(self, x + half[0], y + half[1])]
 
@@ -164,13 +169,12 @@ def crossbar_layout(
     strides = [stride_of(program, each, each.shape[1]) for each in operations]
     has_maps = any(each.neurons.square for each in stations[1:-1])
     end = MAP if has_maps else BALL
-    fitted = [
-        best_cells(sizes, room, end, biased, followed, across=each, tied=tied)
-        for each in (True, False)
-    ]
-    preferred = PREFERRED if room[0] >= WIDE_STAGE * room[1] else 1.0 / PREFERRED
-    is_above = fitted[1][3] > preferred * fitted[0][3]
-    cells, lanes, free, _ = fitted[1 if is_above else 0]
+    enlarged = 1.0
+    cells, lanes, free = better_cells(sizes, room, end, biased, followed, tied=tied)
+    while cells.least < LEAST_CELL:
+        enlarged *= GROWTH
+        stage = enlarged * room[0], enlarged * room[1]
+        cells, lanes, free = better_cells(sizes, stage, end, biased, followed, tied=tied)
     boards = boards_of(sizes, cells, biased, free)
     left, top, right, bottom = bounds_of(boards, free)
     before = (COLOR * cells.across, COLOR * (not cells.across)) if tied else (0.0, 0.0)
@@ -179,7 +183,7 @@ def crossbar_layout(
     sizes_in = [size_in(cells, boards, each, i - 1) for i, each in enumerate(drawn)]
     told = [is_told(cells, boards, each, i - 1) for i, each in enumerate(drawn)]
     named = [each.neurons.is_color for each in drawn]
-    placed = Crossbar(boards, cells, lanes, free, sizes_in, told, named, middle, room)
+    placed = Crossbar(boards, cells, lanes, free, sizes_in, told, named, middle, room, enlarged)
     plates: list[Plate] = []
     labels: list[Label] = []
     fans: list[Fan] = []
@@ -206,6 +210,26 @@ def crossbar_layout(
         "flat": replace(CAMERA, azimuth=0.0, elevation=0.0),
     }
     return Layout(plates, neurons, (), labels, views, fans, crossbar=placed)
+
+
+def better_cells(
+    sizes: Sequence[int],
+    room: tuple[float, float],
+    end: float,
+    biased: Sequence[bool],
+    followed: Mapping[int, int],
+    *,
+    tied: bool,
+) -> tuple[Cells, list[Lane], dict[tuple[int, int], float]]:
+    """Return the cells, lanes and their room: with inputs from the left, or better from above."""
+    fitted = [
+        best_cells(sizes, room, end, biased, followed, across=each, tied=tied)
+        for each in (True, False)
+    ]
+    preferred = PREFERRED if room[0] >= WIDE_STAGE * room[1] else 1.0 / PREFERRED
+    is_above = fitted[1][3] > preferred * fitted[0][3]
+    cells, lanes, free, _ = fitted[1 if is_above else 0]
+    return cells, lanes, free
 
 
 def best_cells(

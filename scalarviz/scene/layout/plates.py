@@ -163,6 +163,11 @@ class Plate:
         return self.in_row or self.role in ("gain", "shift")
 
     @property
+    def has_outlines(self) -> bool:
+        """Whether cubes may have outlines of their size at the start."""
+        return self.in_row or self.wide > 0.0
+
+    @property
     def gap(self) -> float:
         """Space for numbers between the rows of the plate, relative to the cube size."""
         return self.cell[1] / self.unit - 1.0 if self.is_numbered else 0.0
