@@ -18,11 +18,13 @@ from scalarviz.scene.crossbar_marks import (
     crossbar_lines,
     crossbar_marks,
     crossbar_notes,
+    input_values,
     light_on,
     pull_marks,
+    reason_mark,
 )
 from scalarviz.scene.cube_numbers import first_rows
-from scalarviz.scene.focus import rows_of_sum
+from scalarviz.scene.focus import blame_in, rows_of_sum
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import PIXEL
 from scalarviz.scene.layout.points import vector
@@ -129,9 +131,23 @@ def draw_crossbar_lines(
         layers = layer_numbers(frame_data)
         moment = frame_data.moment
         backward = moment is not None and moment.kind in BACK
-        lines = crossbar_lines(placed, layers, backward=backward)
+        lanes = lanes_shown(frame_data, placed)
+        lines = crossbar_lines(placed, layers, lanes, backward=backward)
         for mark in [*lines, *pulls_in(frame_data, layers)]:
             draw_mark(canvas, theme, sheet, mark, BEHIND[0])
+
+
+def reasons_in(frame_data: FrameData, placed: Crossbar) -> list[Mark]:
+    """Return why error signals come back through the weights of the next layer, in words."""
+    found: list[Mark] = []
+    blame = blame_in(frame_data)
+    for part in blame.parts if blame is not None else ():
+        for layer, fan in enumerate(frame_data.layout.fans):
+            unit = fan.unit_of(part.row)
+            if unit is not None:
+                column = fan.unit_before(part.row)
+                found.append(reason_mark(placed, layer, unit, column, part.words))
+    return found
 
 
 def pulls_in(frame_data: FrameData, layers: Sequence[LayerNumbers]) -> list[Mark]:
@@ -188,6 +204,9 @@ def draw_crossbar_marks(
         asked = [row for layer in layers for rows in layer.rows for row in rows]
     lanes = lanes_shown(frame_data, placed)
     marks = crossbar_marks(placed, layers, plate.wide / PIXEL, unit, asked, lanes)
+    marks += reasons_in(frame_data, placed)
+    if frame_data.layout.neurons[0].square:
+        marks += input_values(placed, layers[0].comes)
     marks = [each for each in marks if not is_out_of_focus(frame_data, each)]
     for mark in marks:
         draw_mark(canvas, theme, sheet, mark, -1.0)
@@ -195,7 +214,7 @@ def draw_crossbar_marks(
     room = see.box.inside(-EDGE * canvas.scale)
     lines = frame_data.layout.neurons
     pictured = lines[0].names if lines[1].square else ()
-    notes = crossbar_notes(placed, layers, unit, pictured) if placed.enlarged == 1.0 else []
+    notes = crossbar_notes(placed, layers, unit, pictured, lanes) if placed.enlarged == 1.0 else []
     for note in notes:
         for words in note:
             boxes = [box_of(canvas, sheet, each) for each in words]

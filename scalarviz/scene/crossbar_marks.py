@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 S_SHAPED, RECTIFIED = ("tanh", "sigmoid"), ("relu", "relu_right")
 DARK = 0.42  # light on the bar of a weight whose product is 0; 1 for the largest of its layer
+# From a weight down to the reason of its error signal, and to the right past its number.
+REASON, NUMBER_WIDE = 15.0, 40.0
 PULLED = 0.9  # opacity of lines that carry an error signal
 HAIR, WIDEST = 1.0, 4.5  # pixels of a line that carries 0, and those added for the largest number
 BIAS_LINE, SUM_LINE, LANE_LINE = 1.4, 1.2, 1.8  # pixels of other lines
@@ -40,6 +42,7 @@ ASIDE, OVER = 3.0, 9.0  # from a bar to its number, and from the line to its mid
 CLOSE, TIGHT = 0.18, 34.0  # at most this part of the distance of lines; which is tight if smaller
 LETTER, SPACE = 7.3, 6.0  # pixels of a digit, and between a weight and the rest of its line
 SUMMED, LOWEST = 33.0, 52.0  # from a row down to its products, at least and at most
+TWO_LINES = 24.0  # minimum distance of inputs with their values beside them
 LINE = 8.0  # half the distance of two lines of text
 PAD = 10.0  # between what a lane contains and its frame
 ABOVE = 30.0  # from the first input up to its note
@@ -130,11 +133,12 @@ def light_on(layer: LayerNumbers) -> list[list[float]]:
 
 
 def crossbar_lines(
-    placed: Crossbar, layers: Sequence[LayerNumbers], *, backward: bool
+    placed: Crossbar, layers: Sequence[LayerNumbers], lanes: Sequence[Lane], *, backward: bool
 ) -> list[Mark]:
     """Return the lines of all layers, which are behind the bars.
 
     Args:
+        lanes: the neurons whose lines are highlighted
         backward: whether an error signal runs back, so that lines of sums have no arrow heads
     """
     found: list[Mark] = []
@@ -154,7 +158,7 @@ def crossbar_lines(
             ends = [board.source(last), board.end(last)]
             found.append(Mark("dots", ends, "faint", BIAS_LINE, strength=0.9))
         for j in range(len(board.neurons)):
-            is_lane = lane_of(placed, number, j) is not None
+            is_lane = any((each.layer, each.neuron) == (number, j) for each in lanes)
             ends = [board.begin(j), tip_of(placed, board, j)]
             color, width = ("lit", LANE_LINE) if is_lane else ("quiet", SUM_LINE)
             strength = 1.0 if is_lane else PALE
@@ -162,6 +166,28 @@ def crossbar_lines(
             kind = "line" if backward else "arrow"
             found.append(Mark(kind, ends, color, width, strength=strength, neuron=neuron))
     return found
+
+
+def input_values(placed: Crossbar, values: Sequence[float]) -> list[Mark]:
+    """Return the values of inputs that are pictures without room for them below, beside them."""
+    board, half = placed.boards[0], 0.5 * placed.sizes[0]
+    found: list[Mark] = []
+    if not board.across or placed.told[0] or placed.cells.high < TWO_LINES:
+        return found
+    for i, value in enumerate(values):
+        x, y = board.source(i)
+        if math.isfinite(value):
+            said = typeset(f"{value:g}" if value == round(value) else short(value))
+            place = x - half - 6.0, y + 13.0
+            found.append(Mark("words", [place], words=said, size=SMALL, anchor="right"))
+    return found
+
+
+def reason_mark(placed: Crossbar, layer: int, neuron: int, column: int, words: str) -> Mark:
+    """Return why an error signal comes back through a weight, beside the weight."""
+    x, y = placed.boards[layer].weight(neuron, column)
+    place = x + 0.3 * placed.cells.wide + NUMBER_WIDE, y + REASON
+    return Mark("words", [place], "push", words=words)
 
 
 def pull_marks(
@@ -190,12 +216,6 @@ def pull_marks(
         ends = [board.neuron(neuron), board.begin(neuron)]
         found.append(Mark("arrow", ends, "push", 2.0 * HAIR + 1.0))
     return found
-
-
-def lane_of(placed: Crossbar, layer: int, neuron: int) -> Lane | None:
-    """Return the lane of a neuron, or None."""
-    found = [each for each in placed.lanes if (each.layer, each.neuron) == (layer, neuron)]
-    return found[0] if len(found) > 0 else None
 
 
 def tip_of(placed: Crossbar, board: Board, neuron: int) -> tuple[float, float]:
@@ -375,7 +395,7 @@ def lane_marks(
     sums = lane_sum(placed, board, layer, neuron, lines[len(lines) - 1][2], low)
     if board.across:
         ends = [x + LETTER * len(said) for (x, _), said in ends_of([*found[1:], *sums])]
-        corner = max([frame.points[1][0], *[each + PAD for each in ends]]), frame.points[1][1]
+        corner = max([frame.points[1][0], *[each + 0.5 * PAD for each in ends]]), frame.points[1][1]
         found[0] = replace(frame, points=[frame.points[0], corner])
     return [*found, *sums]
 
@@ -458,7 +478,11 @@ def frame_of(placed: Crossbar, board: Board, neuron: int, below: float) -> Mark:
 
 
 def crossbar_notes(
-    placed: Crossbar, layers: Sequence[LayerNumbers], unit: float, pictured: Sequence[str]
+    placed: Crossbar,
+    layers: Sequence[LayerNumbers],
+    unit: float,
+    pictured: Sequence[str],
+    lanes: Sequence[Lane],
 ) -> list[list[list[Mark]]]:
     """Return notes, each as alternatives of which the first that has room is written.
 
@@ -467,9 +491,10 @@ def crossbar_notes(
     Args:
         unit: height of the bar of 1 in pixels
         pictured: names of the inputs if the first neurons are pictures, else empty
+        lanes: the neurons whose products are written
     """
     found: list[list[list[Mark]]] = []
-    for lane in placed.lanes:
+    for lane in lanes:
         board, layer = placed.boards[lane.layer], layers[lane.layer]
         frame = frame_of(placed, board, lane.neuron, low_of(layer.weights[lane.neuron], unit))
         (left, top), (_, low) = frame.points
@@ -493,8 +518,8 @@ def crossbar_notes(
             lines = text("crossbar.one").split("\n")
             found.append([lines_at(lines, (x + ONE + 8.0, y + ONE + 12.0), "right")])
         if len(pictured) > 0:
-            found.append([picture_note(placed, pictured)])
-    return [*found, *[[[each]] for each in layer_notes(placed)]]
+            found.append([picture_note(placed, pictured, layers[0].curve)])
+    return [*found, *[[[each]] for each in layer_notes(placed, layers)]]
 
 
 def over(words: str, x: float, top: float, low: float, way: int) -> list[Mark]:
@@ -513,18 +538,20 @@ def lines_at(lines: Sequence[str], place: tuple[float, float], anchor: str) -> l
     ]
 
 
-def picture_note(placed: Crossbar, names: Sequence[str]) -> list[Mark]:
+def picture_note(placed: Crossbar, names: Sequence[str], curve: str) -> list[Mark]:
     """Return what the pictures of the first layer's neurons show, to their left."""
     x, y = placed.boards[0].neuron(0)
     left = x - max(0.5 * placed.sizes[1], 0.36 * placed.cells.wide) - 2.0 * PAD
-    lines = text("crossbar.picture", names=" and ".join(names)).split("\n")
+    key = "crossbar.picture.above" if curve in RECTIFIED else "crossbar.picture"
+    lines = text(key, names=" and ".join(names)).split("\n")
     first = y - LINE * (len(lines) - 1)
     found = lines_at(lines, (left, first), "right")
-    colors = [*["ink" for _ in lines[2:]], "positive", "negative"]
+    last = "quiet" if curve in RECTIFIED else "negative"
+    colors = [*["ink" for _ in lines[2:]], "positive", last]
     return [replace(mark, color=color) for mark, color in zip(found, colors, strict=True)]
 
 
-def layer_notes(placed: Crossbar) -> list[Mark]:
+def layer_notes(placed: Crossbar, layers: Sequence[LayerNumbers]) -> list[Mark]:
     """Return how many columns or rows the neurons of each layer without a lane are."""
     found: list[Mark] = []
     cells = placed.cells
@@ -534,6 +561,8 @@ def layer_notes(placed: Crossbar) -> list[Mark]:
             continue
         key = "crossbar.columns" if board.across else "crossbar.rows"
         words = text(key if number == 0 else f"{key}.more", count=count)
+        if layers[number].curve in RECTIFIED:
+            words = f"{words}; {text('crossbar.bent.below')}"
         if board.across:
             x, y = min(board.neurons), board.begin(0)[1] - 0.75 * cells.high * board.way
         else:

@@ -28,12 +28,13 @@ from scalarviz.story.facts import NONE
 
 CAMERA = Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0)
 MOST = 20  # neurons of a layer whose weights are bars
-BALL, MAP, LAST = 34.0, 62.0, 38.0  # pixels of neurons that are balls or pictures; of outputs
+BALL, MAP = 34.0, 62.0  # pixels of neurons that are balls or pictures
+LAST, SINGLE = 38.0, 42.0  # pixels of outputs, and of a single one
 TOLD = 46.0  # minimum size of a picture with its number below, or of its row
 NUMBER, NAME = 19.0, 16.0  # pixels of that number, and of the name of a color channel
 SMALLER = 0.92  # of the cell for a neuron
 # Width of a bar by the width of its cell and at most, in pixels; depth by width.
-WIDE, WIDEST, DEEP = 0.52, 46.0, 0.3
+WIDE, WIDEST, DEEP = 0.5, 46.0, 0.3
 # Pixels beside a column and below a row for its products and their sum; the last layer's numbers
 # often have more digits.
 LANE, LAST_LANE, LOW = 122.0, 146.0, 58.0
@@ -310,6 +311,8 @@ def is_told(cells: Cells, boards: Sequence[Board], station: Station, layer: int)
 def size_in(cells: Cells, boards: Sequence[Board], station: Station, layer: int) -> float:
     """Return the size of the neurons of a layer in pixels; of the inputs if `layer` is NONE."""
     is_beside = boards[max(layer, 0)].across == (layer != NONE)  # next to each other
+    if layer == len(boards) - 1 and not station.neurons.square and station.units.count == 1:
+        return SINGLE
     if layer == len(boards) - 1 and not station.neurons.square:
         return min(LAST, SMALLER * (cells.wide if is_beside else cells.high))
     if not station.neurons.square:
