@@ -88,6 +88,7 @@ def base_of(show: Show, theme: str) -> dict[str, Any]:
     """Return the data of the page of a show, without its engine, memory and layouts."""
     session = show.session
     scene = {**scene_data(show, [1.0]), "layouts": [], "shapes": [], "walls": []}
+    del scene["chain"]  # build.js lays out the network of a visitor
     scene["maps"]["side"] = SIDES[0]  # of all networks on offer, on the engine of pages
     spec = spec_of(show, theme, scene, exhibit_data(session))
     measured = metric_data(session, spec["facts"]["loss"])

@@ -22,6 +22,7 @@ from scalarviz.pages.exhibit_data import places_data
 from scalarviz.scene import neuron_images
 from scalarviz.scene.canvas.palette import NOT_A_NUMBER, THEMES, Theme, heat_of
 from scalarviz.scene.frame_data import BEYOND, FAINT, PERCENTILE
+from scalarviz.scene.layout.crossbar_layout import Crossbar
 from scalarviz.scene.layout.plates import HALF, LEAST, Fan, Layout, Neurons, Plate, WrittenWords
 from scalarviz.scene.layout.sequence_places import SCALE
 from scalarviz.scene.layout.threads import turned_cube
@@ -74,7 +75,9 @@ def scene_data(
     """
     session = Show.of(show).session
     program = session.network.program
-    placed, walls, layouts = layouts_of(session, shapes, opened, maps=maps)
+    chain = chain_data(session)
+    few = shapes or (SHAPES[:1] if chain else ())
+    placed, walls, layouts = layouts_of(session, few, opened, maps=maps)
     return {
         "count": len(session.network.bank),
         "frozen": packed(np.asarray(session.network.bank.frozen).astype(np.uint8)),
@@ -101,6 +104,7 @@ def scene_data(
         "layouts": shorter(layouts),
         "cube": plate_data(turned_cube(NONE, NONE, np.zeros(3))),
         "shapes": placed,
+        "chain": chain,
         "walls": walls,
         "operations": [operation_data(program, i) for i in range(len(program.operations))],
         "moments": [moment_data(program, each) for each in program.moments],
@@ -245,6 +249,17 @@ def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
     }
 
 
+def chain_data(session: Session) -> dict[str, bool] | None:
+    """Return how a page itself lays out a chain of dense layers for its stage.
+
+    None for other networks, whose layouts are part of the page.
+    """
+    if not session.trainer.computes or layout_of(session, walks=True).crossbar is None:
+        return None
+    tints = session.data.input_tint, session.data.output_tint
+    return {"tied": tints == ("rgb", "rgb"), "square": sees_places(session)}
+
+
 def layouts_of(
     session: Session,
     shapes: Sequence[float],
@@ -327,8 +342,14 @@ def layout_data(layout: Layout) -> dict[str, Any]:
         **({"steps": layout.steps} if layout.steps else {}),
         **({"marks": shorter([*map(asdict, layout.marks)], 3)} if layout.marks else {}),
         **({"sequence": asdict(layout.sequence)} if layout.sequence is not None else {}),
+        **({} if layout.crossbar is None else {"crossbar": crossbar_data(layout.crossbar)}),
         "views": {name: astuple(camera) for name, camera in layout.views.items()},
     }
+
+
+def crossbar_data(placed: Crossbar) -> dict[str, Any]:
+    """Return the data of a crossbar for JSON; "free" has pairs of a neuron and its pixels."""
+    return {**asdict(placed), "free": [[[*key], pixels] for key, pixels in placed.free.items()]}
 
 
 def shorter(value: Any, digits: int = DIGITS) -> Any:
@@ -358,6 +379,7 @@ def plate_data(plate: Plate) -> dict[str, Any]:
     """Return the data of a plate, with the size of its mip levels."""
     return {
         **parts(plate, "first rows columns stride role operation layer seat"),
+        **({**parts(plate, "wide deep"), "rise": [*plate.rise]} if plate.wide else {}),
         **({"is_full": True} if plate.is_full else {}),
         **{name: x.tolist() for name, x in parts(plate, "origin along across toward").items()},
         "tiles": plate.tiles and asdict(plate.tiles),

@@ -74,6 +74,8 @@ SOURCES = {
     "story/ways.js": "scene/layout/ways.py",
     "story/wall_ways.js": "scene/layout/wall_ways.py",
     "story/trays.js": "scene/layout/trays.py",
+    "story/crossbar.js": "scene/layout/crossbar.py",
+    "story/crossbar_layout.js": "scene/layout/crossbar_layout.py",
     "story/legend.js": "scene/legend.py",
     "story/camera_control.js": "stage/camera_control.py",
     "story/pace.js": "scene/pace.py",
@@ -93,6 +95,8 @@ SOURCES = {
     "story/hands.js": "scene/hands.py",
     "story/focus.js": "scene/focus.py",
     "story/cube_numbers.js": "scene/cube_numbers.py",
+    "story/crossbar_marks.js": "scene/crossbar_marks.py",
+    "story/crossbar_ink.js": "scene/crossbar_ink.py",
     "story/marks.js": "scene/marks.py",
     "story/formula_marks.js": "scene/formula_marks.py",
     "story/tray_card.js": "scene/tray_card.py",
@@ -187,6 +191,13 @@ BY_HAND = {
     "scalarviz.scene.neuron_images": (
         "neuron_images.js",
         {"draw_fields": Meaning("function"), "draw_inputs": Meaning("function")},
+    ),
+    "scalarviz.scene.canvas.palette": (
+        "palette.js",
+        {
+            name: Meaning("function", signature=Signature(result="str"))
+            for name in ("mixed", "with_opacity")
+        },
     ),
     "scalarviz.scene.overlay": ("small_cubes.js", {"draw_cubes": Meaning("function")}),
     "scalarviz.scene.lights": (

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from scalarviz.scene.canvas.palette import mixed, with_opacity
 from scalarviz.scene.crossbar_marks import (
     APART,
     DOT,
@@ -70,7 +71,8 @@ class Sheet:
         self.down = down.x - start.x, down.y - start.y
         self.zoom = math.hypot(*self.right)
 
-    def __call__(self, place: tuple[float, float]) -> tuple[float, float]:
+    def at(self, place: tuple[float, float]) -> tuple[float, float]:
+        """Return where a point of the boards is."""
         x, y = place
         return (
             self.start[0] + x * self.right[0] + y * self.down[0],
@@ -93,7 +95,7 @@ def layer_numbers(frame_data: FrameData) -> list[LayerNumbers]:
         unknown = [math.nan] * fan.units
         sums = known.get(after.sums or after.values)
         results = known.get(after.values)
-        rows = fan.all_rows.tolist()
+        rows = [rows_of_sum(fan, unit) for unit in range(fan.units)]
         found.append(
             LayerNumbers(
                 comes,
@@ -117,7 +119,8 @@ def lit_colors(frame_data: FrameData) -> dict[int, float]:
     for layer in layer_numbers(frame_data):
         for weights, rows, lights in zip(layer.weights, layer.rows, light_on(layer), strict=True):
             for weight, row, light in zip(weights, rows, lights, strict=True):
-                found[row] = math.copysign(scale * light, weight) if abs(weight) >= NOTHING else 0.0
+                sign = 0.0 if abs(weight) < NOTHING else 1.0 if weight > 0.0 else -1.0
+                found[row] = scale * light * sign
     return found
 
 
@@ -280,28 +283,16 @@ def is_out_of_focus(frame_data: FrameData, mark: Mark) -> bool:
 
 def color_of(theme: Theme, name: str) -> str:
     """Return a color of the theme; "negative" and "positive" are those of numbers."""
-    if name in ("negative", "positive"):
-        return theme.signs[name == "positive"]
-    return str(getattr(theme, name))
-
-
-def mixed(color: str, other: str, part: float) -> str:
-    """Return a color mixed with a part of another one."""
-    pairs = [(int(color[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
-    return "#" + "".join([f"{round(a + part * (b - a)):02x}" for a, b in pairs])
-
-
-def faint(color: str, strength: float) -> str:
-    """Return a color with an opacity."""
-    return f"{color[:7]}{round(255 * strength):02x}"
+    known = {"faint": theme.faint, "ink": theme.ink, "lit": theme.lit, "quiet": theme.quiet}
+    return known.get(name) or theme.signs[1 if name == "positive" else 0]
 
 
 def draw_mark(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark, depth: float) -> None:
     """Draw one mark."""
     scale = canvas.scale
     zoom = min(sheet.zoom, GROWS * scale)
-    points = [sheet(each) for each in mark.points]
-    color = faint(color_of(theme, mark.color), mark.strength)
+    points = [sheet.at(each) for each in mark.points]
+    color = with_opacity(color_of(theme, mark.color), mark.strength)
     first, last = points[0], points[len(points) - 1]
     width = mark.width * zoom
     if mark.kind in ("line", "arrow"):
@@ -310,7 +301,7 @@ def draw_mark(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark, depth: f
             far = math.hypot(last[0] - first[0], last[1] - first[1]) or 1.0
             part = HEAD * zoom / far
             back = last[0] + part * (first[0] - last[0]), last[1] + part * (first[1] - last[1])
-            canvas.arrows([back], [last], color, width=width, head=HEAD * zoom, depth=depth)
+            canvas.arrows(back, last, color, width=width, head=HEAD * zoom, depth=depth)
     elif mark.kind == "dots":
         far = math.hypot(last[0] - first[0], last[1] - first[1])
         count = max(1, int(far / ((DOT + APART) * zoom)))
@@ -320,21 +311,18 @@ def draw_mark(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark, depth: f
     elif mark.kind == "words":
         write(canvas, theme, sheet, mark)
     elif mark.kind == "token":
-        canvas.discs(
-            [first], mark.width * zoom, theme.panel[:7], outline=theme.faint, line=1.3 * scale
-        )
+        left, top = first[0] - width, first[1] - width
+        side, look = 2.0 * width, (theme.panel[:7], theme.faint)
+        line = 1.3 * scale
+        canvas.box(left, top, side, side, look[0], radius=width, outline=look[1], line=line)
         write(canvas, theme, sheet, mark)
     elif mark.kind == "curve":
         draw_curve(canvas, theme, first, mark, 0.5 * width)
     elif mark.kind == "frame":
-        (left, top), (right, low) = first, last
-        fill = faint(theme.lit, 0.05)
-        canvas.box(
-            *(left, top, right - left, low - top, fill),
-            radius=12.0 * zoom,
-            outline=color,
-            line=1.2 * scale,
-        )
+        left, top = first
+        fill, line = with_opacity(theme.lit, 0.05), 1.2 * scale
+        wide, high = last[0] - left, last[1] - top
+        canvas.box(left, top, wide, high, fill, radius=12.0 * zoom, outline=color, line=line)
 
 
 def draw_curve(

@@ -142,7 +142,8 @@ def crossbar_lines(
         backward: whether an error signal runs back, so that lines of sums have no arrow heads
     """
     found: list[Mark] = []
-    for number, (board, layer) in enumerate(zip(placed.boards, layers, strict=True)):
+    for number, board in enumerate(placed.boards):
+        layer = layers[number]
         known = [abs(each) for each in layer.comes if math.isfinite(each)]
         top = max([1.0, *known])
         for i, value in enumerate(layer.comes):
@@ -244,7 +245,8 @@ def crossbar_marks(
     found: list[Mark] = []
     cells = placed.cells
     has_numbers = cells.wide >= NUMBERED[0] and cells.high >= NUMBERED[1]
-    for number, (board, layer) in enumerate(zip(placed.boards, layers, strict=True)):
+    for number, board in enumerate(placed.boards):
+        layer = layers[number]
         if layer.has_bias:
             x, y = board.source(len(layer.comes))
             radius = min(ONE, 0.42 * cells.least)

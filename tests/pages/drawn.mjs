@@ -21,10 +21,13 @@ const web = "../../scalarviz/pages/web";
 const { Picture } = await import(`${web}/picture.js`);
 const { Box } = await import(`${web}/story/camera.js`);
 const { Paper } = await import(`${web}/paper.js`);
+const { withLayouts } = await import(`${web}/layout_maker.js`);
 const { setTexts } = await import(`${web}/texts.js`);
 const { unpackedAll } = await import(`${web}/arrays.js`);
 
-const { texts, scene, states, size, box, scale, letter } = JSON.parse(fs.readFileSync(0, "utf8"));
+const { texts, scene, facts, states, size, box, scale, letter } = JSON.parse(
+  fs.readFileSync(0, "utf8"),
+);
 setTexts(texts);
 const written = [];
 Paper.prototype.text = function (x, y, words, look = {}) {
@@ -33,7 +36,7 @@ Paper.prototype.text = function (x, y, words, look = {}) {
   written.push([...[x, y].map(rounded), words, rounded(letters), anchor, bold]);
 };
 const found = states.map(({ state, options, theme, camera }) => {
-  const picture = new Picture(canvas, structuredClone(scene));
+  const picture = new Picture(canvas, withLayouts(structuredClone(scene), facts));
   Object.assign(picture.glyphs, {
     width: (words, pixels) => letter * pixels * words.length,
     laidOut: () => [],

@@ -30,7 +30,7 @@ return Promise.all(data.links.map(async (link) => {
   return { ...spec, engine: { initial, metrics, shown }, held };
 }));
 """
-LAID = "layouts", "shapes", "walls"  # made by another module
+LAID = "layouts", "shapes", "walls", "chain"  # made by another module
 
 
 def data_of(show: Any) -> Any:

@@ -12,8 +12,9 @@ import pytest
 import scalarviz as sv
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.scene_data import layout_data, scene_data
-from scalarviz.scene.layout.division import Box
-from scalarviz.stage.network_layout import layout_of, shape_of
+from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.layout.trays import trays_layout
+from scalarviz.stage.network_layout import layout_of, room_of, shape_of
 from tests.pages.node import floats, in_web
 
 FEATURES = "x y x2 y2 xy sinx siny".split()
@@ -36,7 +37,10 @@ def drawn(random: np.random.Generator) -> sv.Session:
         features = [each for each in FEATURES if random.random() < 0.5] or ["x"]
         data = sv.data.Circle(features=",".join(features))
     pairs = pairwise([data.inputs, *hidden, data.outputs])
-    layers = [sv.Dense(*each, str(random.choice(ACTIVATIONS))) for each in pairs]
+    layers = [
+        sv.Dense(*each, str(random.choice(ACTIVATIONS)), bias=bool(random.random() < 0.8))
+        for each in pairs
+    ]
     return sv.Session(sv.Network(layers), data, "mse", sv.SGD(0.1), engine="python")
 
 
@@ -63,13 +67,15 @@ def compare(found: Any, wanted: Any, where: str) -> None:
 def test_a_page_makes_the_layout_of_a_window(count: int) -> None:
     random = np.random.default_rng(count)
     strips = sv.Session(sv.Network([2, 12, 12, 1]), sv.data.Circle(), engine="python")
-    sessions = [drawn(random) for _ in range(count)] + [rgb(), strips]
+    sessions = [drawn(random) for _ in range(count)] + [rgb(8), rgb(21), rgb(40), strips]
     shapes = np.exp(random.uniform(np.log(0.3), np.log(6.0), len(sessions))).tolist()
     asked = [
         {"facts": caption_data(each), "shape": shape, "tied": bool(each.data.output_tint)}
         for each, shape in zip(sessions, shapes, strict=True)
     ]
     made = in_web("layout layout_maker", BODY, asked=asked)
+    is_crossbar = ["crossbar" in each for each, _, _ in made]
+    assert is_crossbar == [*[True] * (count + 1), False, False, True]
     for session, shape, (found, counts, units) in zip(sessions, shapes, made, strict=True):
         layout = layout_of(session, shape, walks=True)
         compare(found, layout_data(layout), f"{session.network.program.operations} at {shape}:")
@@ -77,35 +83,43 @@ def test_a_page_makes_the_layout_of_a_window(count: int) -> None:
         assert units == [each.units for each in layout.fans]
 
 
-def rgb() -> sv.Session:
-    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+def rgb(hidden: int) -> sv.Session:
+    network = sv.Network([3, hidden, 3], "tanh", "sigmoid", seed=0)
     return sv.Session(network, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), engine="python")
 
 
 PLACED = """
-const layoutAt = (shape) => layoutOf(data.facts, shape);
+const layoutAt = (shape, room) => layoutOf(data.facts, shape, true, false, room);
 const canvas = { addEventListener: () => null, getContext: () => null };
 const picture = new Picture(canvas, { ...data.scene, layouts: [], shapes: [], layoutAt });
 Object.assign(picture, { eyes: { follow: () => null }, layThread: () => null });
-return [960, 961, 200, 960].map((width) => {
-  picture.place({ width, height: 512 }, false);
-  return [picture.laid.plates[0].origin[0], picture.layouts.length];
+const [first] = [picture.layouts.length];
+return data.sizes.map(([width, height]) => {
+  picture.place({ width, height }, data.scale, false);
+  return [picture.laid.plates[0].origin[0], picture.layouts.length - first];
 });"""
 
 
-def test_a_picture_makes_a_layout_once_for_each_shape_of_its_stage() -> None:
-    session = sv.Session(sv.Network([2, 4, 2, 1]), sv.data.Circle(), engine="python")
+@pytest.mark.parametrize(("hidden", "made"), [(8, [1, 1, 2, 3, 3]), (21, [0, 0, 1, 1, 1])])
+def test_a_picture_makes_a_layout_once_for_each_stage(hidden: int, made: list[int]) -> None:
+    session = rgb(hidden)
     given = {"facts": caption_data(session), "scene": scene_data(session)}
-    found = in_web("picture layout_maker", PLACED, **given)
-    assert [count for _, count in found] == [1, 1, 2, 2]
-    shapes = [shape_of(Box(0.0, 0.0, width, 512.0)) for width in (960.0, 961.0, 200.0, 960.0)]
-    wanted = [layout_of(session, shape, walks=True).plates[0].origin[0] for shape in shapes]
+    scale, asked = 1.25, [(960.0, 512.0), (961.0, 512.0), (400.0, 512.0), (480.0, 256.0)]
+    asked.append(asked[0])
+    found = in_web("picture layout_maker", PLACED, sizes=asked, scale=scale, **given)
+    assert [count for _, count in found] == made
+    wanted = []
+    for width, height in asked:
+        box = Box(0.0, 0.0, width, height)
+        room = room_of(Division(*[box] * 8, scale))
+        layout = layout_of(session, shape_of(box), walks=True, room=room)
+        wanted.append(layout.plates[0].origin[0])
     np.testing.assert_allclose([left for left, _ in found], wanted, rtol=1e-9)
-    assert wanted[0] != wanted[2]
+    assert wanted[0] == wanted[1] != wanted[2]
 
 
 FOLLOWED = """
-const layout = new Layout(layoutOf(data.facts, 1.8));
+const layout = new Layout(unpackedAll(data.layout));
 const shown = { placed: layout, laid: layout };
 return [[data.first, false], [data.second, true], [data.second, false]].map(([values, playing]) => {
   shown.frame = { layout, weights: data.weights, values };
@@ -116,9 +130,12 @@ return [[data.first, false], [data.second, true], [data.second, false]].map(([va
 
 def test_a_page_keeps_the_opened_strip_while_it_plays() -> None:
     session = sv.Session(sv.Network([2, 12, 12, 1], seed=0), sv.data.Circle(), engine="python")
-    buffers = session.network.program.buffers
+    program = session.network.program
+    buffers = program.buffers
+    hidden = [each.name for each in buffers[1:-1]]
+    layout = trays_layout(program, lambda label: (label, ""), {}, 1.8, squares=hidden)
     first, second = ({each.name: [*range(each.size)][::way] for each in buffers} for way in (1, -1))
-    given = {"facts": caption_data(session), "weights": [1.0] * len(session.network.bank)}
+    given = {"layout": layout_data(layout), "weights": [1.0] * len(session.network.bank)}
     asked = {**given, "first": first, "second": second}
-    before, playing, paused = in_web("picture layout layout_maker", FOLLOWED, **asked)
+    before, playing, paused = in_web("arrays picture layout", FOLLOWED, **asked)
     assert before == playing != paused and [step[0] for step in before] == [2, 1, 0]

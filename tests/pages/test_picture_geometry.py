@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import scalarviz as sv
 from scalarviz.base.texts import text, texts
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
@@ -86,22 +87,24 @@ def test_the_whole_network_is_framed() -> None:
     np.testing.assert_allclose(extent, np.sort(layout.extent, axis=0), rtol=1e-5, atol=1e-5)
 
 
-def test_every_cube_of_a_plate_is_in_its_cell() -> None:
-    layout = layout_of(convolved())
+@pytest.mark.parametrize("make", [convolved, lambda: made(3, 4, 2)], ids=["cubes", "bars"])
+@pytest.mark.parametrize("half", [0.2, -0.3])
+def test_every_cube_of_a_plate_is_in_its_cell(make: Any, half: float) -> None:
+    layout = layout_of(make())
     body = """
     return new Layout(unpackedAll(data.layout)).plates.map((plate) => {
       const { rows, columns, indices } = plate.cells();
-      const cube = plate.corners_of(rows.at(-1), columns.at(-1), 0.2);
+      const cube = plate.corners_of(rows.at(-1), columns.at(-1), data.half, 0.1);
       const solids = { cube, corners: plate.corners(0.3), middles: plate.middles() };
       return { rows, columns, indices, ...solids };
     });"""
-    web = in_web("arrays layout", body, layout=layout_data(layout))
+    web = in_web("arrays layout", body, layout=layout_data(layout), half=half)
     for plate, found in zip(layout.plates, web, strict=True):
         row, column, indices = plate.cells()
         assert (found["rows"], found["columns"]) == (row.tolist(), column.tolist())
         assert found["indices"] == indices.tolist()
         solids = {
-            "cube": plate.corners_of(int(row[-1]), int(column[-1]), 0.2),
+            "cube": plate.corners_of(int(row[-1]), int(column[-1]), half, 0.1),
             "middles": plate.middle(row, column),
         }
         for name, points in solids.items():
@@ -110,10 +113,12 @@ def test_every_cube_of_a_plate_is_in_its_cell() -> None:
         assert {*map(tuple, ours.round(6))} == {*map(tuple, theirs.round(6))}
 
 
-def test_the_same_things_are_under_the_pointer_and_next_to_others() -> None:
-    session = advanced(convolved(), 1)
+@pytest.mark.parametrize("make", [convolved, lambda: made(3, 4, 2)], ids=["cubes", "bars"])
+def test_the_same_things_are_under_the_pointer_and_next_to_others(make: Any) -> None:
+    session = advanced(make(), 1)
     stage = Stage(session, reduced_motion=True)
     stage.resize(*SIZE)
+    stage.frame_data()  # the scale follows the new layout
     seen = stage.frame_data()
     division = seen.division(*SIZE)
     see = Projection(stage.eyes.camera, division.inner, *SIZE, 30.0)
@@ -125,7 +130,7 @@ def test_the_same_things_are_under_the_pointer_and_next_to_others() -> None:
     const layout = new Layout(unpackedAll(data.layout));
     const state = unpackedAll(data.state);
     const scales = new Scales();
-    scales.take(state, ["value"], 0);
+    scales.take(state, ["value", "value"], 0, layout.plates);
     const frame = frameOf(scene, layout, state, {{}}, scales, 0);
     const found = data.places.map(([x, y]) => targetAt(frame, see, x, y));
     return [...found, nextTarget(layout, see, found.at(-1), wayOf("ArrowLeft"))];"""
@@ -156,13 +161,16 @@ class Even(Canvas2D):
 
 
 def stages() -> dict[str, Stage]:
-    pinned = stage_of(trained("rgb"), (1000, 640))
+    pinned = stage_of(trained("normalized"), (1000, 640))
     pinned.pin(17)
-    return {"rgb": pinned, "deep": stage_of(Show.of(made(3, 9, 9, 2)), (1280, 800))}
+    layers = [layer for n in (3, 9) for layer in (sv.Dense(n, 9, "tanh"), sv.RMSNorm(9))]
+    inputs = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
+    deep = sv.Session(sv.Network([*layers, sv.Dense(9, 2)], seed=1), (inputs, inputs[:, :2]))
+    return {"normalized": pinned, "deep": stage_of(Show.of(deep), (1280, 800))}
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("name", ["rgb", "deep"])
+@pytest.mark.parametrize("name", ["normalized", "deep"])
 @pytest.mark.parametrize("turn", [(0.0, 0.0), (35.0, 12.0)], ids=str)
 def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) -> None:
     stage = stages()[name]
@@ -238,7 +246,7 @@ const layout = new Layout(unpackedAll(data.layout));
 const state = unpackedAll(data.state);
 setTexts(data.texts);
 const scales = new Scales();
-scales.take(state, ["value"], 0);
+scales.take(state, ["value", "value"], 0, layout.plates);
 return data.parts.map((part) => {{
   const frame = frameOf(scene, layout, state, {{ part, caption: data.caption }}, scales, 0);
   const [boxes, words] = [[], []];

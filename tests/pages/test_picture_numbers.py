@@ -52,8 +52,9 @@ def test_scales_cover_the_same_numbers() -> None:
     assert found == pytest.approx([*map(largest, all_of_it)], rel=1e-12)
 
 
-def test_a_cube_is_as_large_as_in_a_window() -> None:
-    plan = layout_of(made(2, 3, 1))
+@pytest.mark.parametrize("make", [convolved, lambda: made(2, 3, 1)], ids=["cubes", "bars"])
+def test_a_cube_is_as_large_as_in_a_window(make: Any) -> None:
+    plan = layout_of(make())
     numbers = np.array([0.0, 0.04, 0.8, 1.0, -33.0, 1e-7, 7e12, np.nan])
     body = """return new Layout(unpackedAll(data.layout)).plates.map((plate) =>
       data.numbers.map((each) => plate.halves(each ?? NaN, 0.9)));"""
@@ -244,7 +245,7 @@ BODY = """
     const values = Object.fromEntries(
       Object.entries(data.values).map(([name, each]) => [name, Float64Array.from(each)]));
     const state = { value, grad: value, values, moment: -1, operation: 0 };
-    scales.take(state, ["value", "value"], 0);
+    scales.take(state, ["value", "value"], 0, layout.plates);
     const frame = frameOf(scene, layout, state, {}, scales, 0);
     return {
       rows: data.value.map((_, row) => [frame.scaleAt(row), frame.sizeScaleAt(row)]),

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts import texts
+from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.scene.canvas.canvas2d import (
     CAPSULE,
@@ -175,6 +176,7 @@ def pages(show: Show, stage: Stage, states: list[dict[str, Any]]) -> list[dict[s
     task = {
         "texts": dict(texts()),
         "scene": scene_data(show, [stage._shape]),
+        "facts": caption_data(show.session),
         "states": states,
         "size": SIZE,
         "box": box_data(division.inner),
@@ -240,10 +242,10 @@ SCENES = {
     "expression": [*LOOKS, *map(Asked, (1, 3, 5, 7, 10, 14, 18))],
     "digits": [*LOOKS, *(Asked(neuron=each) for each in ONES), Asked(2), Asked(5)],
     "texture": LOOKS[:4],
-    "normalized": [*LOOKS, Asked(neuron=("tanh 1", 3)), Asked(2)],  # rows of 14
+    "normalized": [*LOOKS, Asked(neuron=("tanh 2", 3)), Asked(2)],  # rows of 14
     "xnor": [*LOOKS, Asked(marks=True), Asked(neuron=("relu_right 1", 3)), Asked(2), Asked(9)],
 }
-OPTIONS = {"normalized": {"hidden": 14, "norm": "none"}, "xnor": {"hidden": 12}}  # and strips
+OPTIONS = {"normalized": {"hidden": 14}, "xnor": {"hidden": 12}}
 
 
 def by_words(written: tuple[Any, ...]) -> tuple[Any, ...]:

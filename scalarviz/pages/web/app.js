@@ -32,6 +32,7 @@ import { copyLink } from "./links.js";
 import { choice_by_key } from "./story/sequence_choice.js";
 import { seam } from "./story/pace.js";
 import { leadOn, leadTour, learnedIn, showTour, skipTour, slowStep } from "./guide.js";
+import { withLayouts } from "./layout_maker.js";
 import { MarksKey } from "./legend.js";
 import { ModelFrames } from "./model_frames.js";
 import { Motion } from "./motion.js";
@@ -763,8 +764,8 @@ export function dress({ page: { theme } }) {
 }
 
 /** Return the picture for a spec; if it cannot be drawn, show tables and the reason. */
-export function pictureOf({ scene }) {
-  const picture = new Picture(byId("cubes"), scene);
+export function pictureOf({ scene, facts }) {
+  const picture = new Picture(byId("cubes"), withLayouts(scene, facts));
   const { fault } = picture;
   document.documentElement.classList.toggle("tables", fault !== "");
   if (fault) byId("walls").append(made("p", "", text(fault)));

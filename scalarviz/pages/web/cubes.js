@@ -15,13 +15,13 @@ const BOX_SIDES = [
   [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
   [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
 ];
-const BOX_TABLE = ["grid", "scales", "looks", "means", "tile", "strides", "focus"];
+const BOX_TABLE = ["grid", "scales", "looks", "means", "tile", "strides", "focus", "bar"];
 const BOX_FIELDS = [
   ...["origin", "along", "across", "toward"].map((name) => [`a_${name}`, 3]),
   ["a_size", 4],
   ...BOX_TABLE.map((name) => [`a_${name}`, 4]),
 ];
-const FEW = 512; // cubes of a plate with a seat that have a box each
+const FEW = 512; // cubes with a seat, or bars, of a plate that have a box each
 const CELL = 12; // where a row has the cell of its box
 const LARGEST_SCALE = 1e37; // whose inverse is a float32
 const MANY_CUBES = 10000; // of which some are small at first
@@ -32,7 +32,10 @@ export class Cubes {
     Object.assign(this, { gl, scene, given: null, sizes: null, turn: 0 });
     const { plates } = scene.layouts[0];
     const seated = !plates.length || plates.some(({ seat }) => seat) ? 1 : 0; // as in a thread
-    const kept = scene.programs.cubes.map((text) => text.replace("SEATED 1", `SEATED ${seated}`));
+    const bars = plates.some(({ wide }) => wide) ? 1 : 0;
+    const kept = scene.programs.cubes.map((text) =>
+      text.replace("SEATED 1", `SEATED ${seated}`).replace("BARS 0", `BARS ${bars}`),
+    );
     const withFar = (far) => kept.map((text) => text.replace("FAR 1", `FAR ${far}`));
     this.programs = [0, 1].map(withFar);
     this.made = [null, null]; // programs without and with small cubes, when they are needed
@@ -154,8 +157,9 @@ export class Cubes {
         ...plate.grid.size.toReversed(), ...plate.grid.pitch.toReversed(),
         ...plate.grid.stride.toReversed(), ...plate.cell,
         ...(lights.focus?.cells[i] ?? EVERYWHERE),
+        plate.wide, plate.deep, ...plate.rise,
       ];
-      if (!plate.seat || plate.size > FEW) return [row];
+      if (!(plate.seat || plate.wide) || plate.size > FEW) return [row];
       const { rows: down, columns: right } = plate.cells();
       return Array.from(down, (y, k) => row.with(CELL, right[k]).with(CELL + 1, y));
     });

@@ -11,7 +11,6 @@ import { initialOf } from "./growth.js";
 import { MOST_LINES, sizes_of, task_of } from "./story/build_link.js";
 import { text } from "./texts.js";
 import { longest, pauses } from "./story/pace.js";
-import { ALONE } from "./story/trays.js";
 
 const DOTS = 256; // training points on the map, and test points
 const HELD = 80;
@@ -150,9 +149,8 @@ function factsOf(base, tables, program, optimizers, names) {
 function linesOf({ buffers, operations }) {
   const line = ({ name, size }, sums) => ({ values: name, sums, also: [], count: size });
   const affine = operations.filter(({ kind }) => kind === "affine");
-  const isHeaded = buffers[0].size > ALONE && buffers[1].size > 1; // once more above its columns
   return [
-    ...Array(1 + Number(isHeaded)).fill(line(buffers[0], "")),
+    line(buffers[0], ""),
     ...affine.map(({ target }) => {
       const bent = operations.find(
         ({ source, kind }) => kind === "activation" && source === target,

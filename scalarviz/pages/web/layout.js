@@ -9,7 +9,11 @@ import {
   MOST,
   PIXEL,
   SCORED,
+  THINNEST,
 } from "./story/plates.js";
+import { Board, Cells } from "./story/crossbar.js";
+import { Crossbar, point } from "./story/crossbar_layout.js";
+import { Dict } from "./python.js";
 import { SequencePlan } from "./story/sequence_places.js";
 import { NONE } from "./story/facts.js";
 import { along3, row3 } from "./projection.js";
@@ -36,8 +40,15 @@ export class Plate extends PlainPlate {
     return this.point(x, y, height);
   }
 
-  /** Return half the side of the cube for a number; NaN gets the largest cube. */
+  /** Return half the side of the cube for a number, or half the height of its bar, which is
+   * negative for bars that hang; NaN gets the largest cube.
+   */
   halves(size, top) {
+    if (this.wide) {
+      const half = (this.half * size) / top;
+      const high = Math.min(Math.max(Math.abs(half), THINNEST), MOST * this.half);
+      return Number.isNaN(half) ? this.half : half < 0 || Object.is(half, -0) ? -high : high;
+    }
     const part = Math.cbrt(Math.abs(size) / top);
     return this.half * (Number.isNaN(part) ? 1 : Math.min(Math.max(part, this.least), MOST));
   }
@@ -71,7 +82,10 @@ export class Plate extends PlainPlate {
   }
 
   /** Return the 8 corners of a box as a flat array, given its center and half its sides. */
-  box(/** @type {number[]} */ [x, y, height], /** @type {number[]} */ [wide, high, deep]) {
+  cornersAround(
+    /** @type {number[]} */ [x, y, height],
+    /** @type {number[]} */ [wide, high, deep],
+  ) {
     const corner = (/** @type {number[]} */ [a, b, c]) =>
       this.point(x + a * wide, y + b * high, height + c * deep);
     return Float64Array.from(CUBE_SIGNS.flatMap(corner));
@@ -79,14 +93,15 @@ export class Plate extends PlainPlate {
 
   /** Return the corners of a cube, given half its side and a margin. */
   corners_of(row, column, half, margin = 0) {
-    const [wide, high] = this.cell.map((side) => (half + margin) / side);
-    return this.box(this.standing(row, column, half), [wide, high, half + margin]);
+    const [wide, high, deep] = this.sides(half, margin);
+    const sides = [wide / this.cell[0], high / this.cell[1], deep];
+    return this.cornersAround(this.standing(row, column, half), sides);
   }
 
   /** Return the corners of the box that contains all cubes of the plate. */
   corners(height = 0.5) {
     const [x, y] = [0.5 * this.columns, 0.5 * this.rows];
-    return this.box([x, y, Number(this.lowered(this.half))], [x, y, height]);
+    return this.cornersAround([x, y, Number(this.lowered(this.half))], [x, y, height]);
   }
 }
 
@@ -132,6 +147,7 @@ export class Layout extends PlainLayout {
       neurons: given.neurons.map((each, place) => Object.assign(new Neurons(), each, { place })),
       fans: given.fans.map((each) => Object.assign(new Fan(), each)),
       views: Object.fromEntries(views),
+      crossbar: given.crossbar ? crossbarOf(given.crossbar) : null,
       sequence: given.sequence ? Object.assign(new SequencePlan(), given.sequence) : null,
     });
     this.size = this.plates.reduce((sum, plate) => sum + plate.size, 0);
@@ -140,6 +156,12 @@ export class Layout extends PlainLayout {
 
   /** Return the points that a view of the complete network must include, as a flat array. */
   points() {
+    if (this.crossbar) {
+      const { corner, room } = this.crossbar;
+      const [wide, high] = room.map((side) => 0.5 * side);
+      const ends = [-1, 1].map((i) => point(this.crossbar, corner[0] + i * wide, corner[1] + i * high)); // prettier-ignore
+      return Float64Array.from(ends.flat());
+    }
     const parts = this.plates.map((plate) => plate.corners());
     for (const { points, radius, tied, way, scores, aside } of this.neurons) {
       const balls = [[points, 1.2 * radius], ...(tied ? [[tied, 0.6]] : [])];
@@ -168,6 +190,19 @@ export class Layout extends PlainLayout {
     }
     return null;
   }
+}
+
+/** Return the lines of a crossbar from data, see `crossbar_data` in scene_data.py. */
+function crossbarOf({ boards, cells, lanes, free, sizes, corner, room }) {
+  return new Crossbar(
+    boards.map((each) => Object.assign(new Board(), each)),
+    Object.assign(new Cells(), cells),
+    lanes,
+    new Dict(free),
+    sizes,
+    corner,
+    room,
+  );
 }
 
 /** Return the position of the cube in a column of the row of a unit. */

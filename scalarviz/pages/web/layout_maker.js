@@ -1,9 +1,12 @@
-// Layouts that a page makes for its stage, by scene/layout/trays.py.
+// Layouts that a page makes for its stage, by scene/layout/crossbar_layout.py and trays.py.
 
 import { readyFacts } from "./facts.js";
 import { along3 } from "./projection.js";
 import { NONE } from "./story/facts.js";
+import { crossbar_layout } from "./story/crossbar_layout.js";
 import { trays_layout } from "./story/trays.js";
+
+const HIGH = 570; // pixels of a stage of which only the shape is known, as in network_layout.py
 
 /** Return rows of points as an array of arrays.js; null for missing ones. */
 function flat(points) {
@@ -17,19 +20,26 @@ function flat(points) {
  * @param {object} given - facts, with formulas as trees or as functions
  * @param {number} shape - aspect ratio of the stage
  * @param {boolean} isTied - whether inputs and outputs are colors
+ * @param {boolean} isSquare - whether hidden neurons are squares
+ * @param {number[]} room - width and height of the stage, for text of 12 pixels
  */
-export function layoutOf(given, shape, isTied = false) {
+export function layoutOf(
+  given,
+  shape,
+  isTied = false,
+  isSquare = !given.tint,
+  room = [shape * HIGH, HIGH],
+) {
   const facts = readyFacts(given);
   const { inputs, outputs, buffers } = facts;
   const names = [inputs, outputs].filter((name) => buffers[name].names.length);
   const hidden = Object.keys(buffers).filter((name) => buffers[name].role !== "output");
-  const made = trays_layout(
-    programOf(facts), () => ["", ""],
-    Object.fromEntries(names.map((name) => [name, buffers[name].names])),
-    shape, isTied, facts.tint ? [] : hidden,
-  ); // prettier-ignore
+  const own = Object.fromEntries(names.map((name) => [name, buffers[name].names]));
+  const shown = [programOf(facts), () => ["", ""], own];
+  const look = [isTied, isSquare ? hidden : []];
+  const made = crossbar_layout(...shown, room, ...look) ?? trays_layout(...shown, shape, ...look);
   return {
-    plates: made.plates.map((each) => ({ ...each, levels: 0, room: [0, 0], is_full: undefined })), // they are small
+    plates: made.plates.map(plateOf),
     neurons: made.neurons.map((each) => ({
       ...each,
       points: flat(each.points),
@@ -42,7 +52,23 @@ export function layoutOf(given, shape, isTied = false) {
     written: made.written.map(wordsOf),
     heads: made.heads.map(wordsOf),
     views: Object.fromEntries([...made.views].map(([name, view]) => [name, Object.values(view)])),
+    ...(made.crossbar && {
+      crossbar: { ...made.crossbar, free: [...made.crossbar.free] },
+    }),
   };
+}
+
+/** The data of a plate, as `plate_data`; it is small. */
+function plateOf(plate) {
+  const bars = plate.wide ? {} : { wide: undefined, deep: undefined, rise: undefined };
+  return { ...plate, ...bars, levels: 0, room: [0, 0], is_full: undefined };
+}
+
+/** Return a scene that makes its layouts if Python has left that to the page, see `scene_data`. */
+export function withLayouts(scene, facts) {
+  const { chain } = scene;
+  const layoutAt = (shape, room) => layoutOf(facts, shape, chain.tied, chain.square, room);
+  return chain ? { ...scene, layoutAt } : scene;
 }
 
 function wordsOf({ words, least, middle, half }) {

@@ -44,7 +44,12 @@ export function seen_fans(see, layout, scale) {
 /** Return the rows of a layer in the picture, or null if it has too many weights. */
 function seenFan(fan, layout, see, scale) {
   const columns = fan.columns.length / 3;
-  if (fan.top || fan.units * columns > (fan.is_direct ? MOST_DIRECT : MOST)) return null;
+  if (
+    fan.top ||
+    fan.form === "crossbar" ||
+    fan.units * columns > (fan.is_direct ? MOST_DIRECT : MOST)
+  )
+    return null;
   const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
   const at = (unit, column) => along3(cubeOf(fan, column, unit), 1, fan.foot);
   const seen = (point) => {

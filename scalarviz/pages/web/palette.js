@@ -76,3 +76,18 @@ export function colorTable(palette, count) {
   const bytes = [...all, palette.map(NaN)].flatMap((color) => [...color, 1]);
   return Uint8Array.from(bytes, (each) => Math.round(255 * each));
 }
+
+/** Return "#rrggbb", mixed with a part of another one. */
+export function mixed(color, other, part) {
+  return hexOf(mixedColor(colorOf(color), colorOf(other), part));
+}
+
+/** Return a color such as "#rrggbb" with an opacity from 0 to 1. */
+export function with_opacity(color, part) {
+  return hexOf([...colorOf(color.slice(0, 7)), part]);
+}
+
+function hexOf(parts) {
+  const bytes = parts.map((part) => Math.round(255 * part).toString(16));
+  return `#${bytes.map((each) => each.padStart(2, "0")).join("")}`;
+}

@@ -15,6 +15,7 @@ import { frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
 import { KnownView } from "./lines.js";
+import { draw_crossbar_lines, draw_crossbar_marks, lit_colors } from "./story/crossbar_ink.js";
 import { draw_above, draw_lines } from "./story/drawn_lines.js";
 import { draw_kernel_rows, draw_long_rows, draw_row_sheet } from "./story/long_rows.js";
 import { said_to, thread_of, withThread } from "./threads.js";
@@ -44,6 +45,7 @@ const PICTURE = {
   margin: 16,
   shape: 0.6, // logarithm of the aspect ratio of a first layout
   step: 0.1, // between the shapes of layouts, as in stage/network_layout.py
+  grain: 24, // and between their sizes in pixels
   fine: 1.5, // device pixels of a logical one from which on edges need no finer picture
   samples: 2, // along a device pixel elsewhere, so that edges are smooth
   patience: 200, // milliseconds until a picture that stands still is drawn finely without a GPU
@@ -63,7 +65,7 @@ export class Picture {
     this.scene = unpackedAll(scene);
     this.opened = false; // whether walls are shown
     this.layouts = this.scene.layouts.map((each) => new Layout(each));
-    if (!this.layouts.length) this.layOut(PICTURE.shape); // cubes ask what plates there are
+    if (!this.layouts.length) this.layOut(PICTURE.shape, PICTURE.stage); // cubes ask what plates there are
     this.palettes = Object.fromEntries(
       Object.entries(this.scene.themes).map(([name, each]) => [name, new Palette(each)]),
     );
@@ -173,12 +175,13 @@ export class Picture {
       options.scale ?? Math.max(1, Math.min(width / PICTURE.stage[0], height / PICTURE.stage[1]));
     const whole = this.boxOf(options.box, scale);
     const { look = {} } = options;
-    this.place(whole, options.pinned, look.every_weight);
+    this.place(whole, scale, options.pinned, look.every_weight);
     this.right = Math.min(width, whole.right + whole.x);
     const box = this.besideNames(whole, scale);
     if (this.painted !== this.palette) this.cubes.setPalette(this.palette);
     this.painted = this.palette;
-    this.scales.take(state, [look.color ?? "value", look.cubes ?? "value"], now);
+    const channels = [look.color ?? "value", look.cubes ?? "value"];
+    this.scales.take(state, channels, now, this.placed.plates);
     this.eyes.cuts = this.calm;
     this.eyes.frame([0, height], box); // a card may take of the width
     const moving = this.eyes.tick(now);
@@ -251,28 +254,41 @@ export class Picture {
     return new Box(box.x + left, box.y, Math.max(1, box.width - left - lack), box.height);
   }
 
-  /** Add the layout for an aspect ratio, a logarithm, if it is missing and the page can make it. */
-  layOut(shape) {
+  /** Return the index of the layout that the page makes for a stage; -1 if it cannot make it.
+   *
+   * shape  logarithm of its aspect ratio
+   * room   its width and height for text of 12 pixels, on which a crossbar depends
+   */
+  layOut(shape, room) {
     const { layoutAt, layouts, shapes } = this.scene;
+    if (!layoutAt) return -1;
     const aspect = Math.exp(Math.round(shape / PICTURE.step) * PICTURE.step);
-    if (!layoutAt || shapes.some(([each]) => each === aspect)) return;
+    const known = layouts.findIndex(({ crossbar }, i) =>
+      crossbar ? isSame(crossbar.room, room) : shapes.some((each) => isSame(each, [aspect, i])),
+    );
+    if (known >= 0) return known;
     shapes.push([aspect, layouts.length]);
-    layouts.push(layoutAt(aspect));
+    layouts.push(layoutAt(aspect, room));
     this.layouts.push(new Layout(layouts.at(-1)));
+    return layouts.length - 1;
   }
 
-  /** Choose the layout for the aspect ratio of the box; opening a card does not change it. */
-  place(box, pinned, wanted = false) {
+  /** Choose the layout for the shape or size of the box; opening a card does not change it. */
+  place(box, scale, pinned, wanted = false) {
     const shape = Math.log(Math.min(Math.max(box.width / box.height, 0.3), 6));
+    const unit = PICTURE.grain * scale;
+    const sides = [box.width, box.height].map((each) => Math.max(1, Math.floor(each / unit)));
+    const room = sides.map((each) => PICTURE.grain * each);
     const far = ([each]) => Math.abs(Math.log(each) - shape);
     const every = wanted && this.scene.walls.length > 0;
     const opens = every !== this.opened && (!this.eyes || this.eyes.fold());
     if (opens) this.opened = every;
-    this.layOut(shape);
-    const [, number] = this.scene[this.opened ? "walls" : "shapes"].reduce((best, each) =>
-      far(each) < far(best) ? each : best,
-    );
-    const layout = this.layouts[number];
+    const made = this.layOut(shape, room);
+    const nearest = () =>
+      this.scene[this.opened ? "walls" : "shapes"].reduce((best, each) =>
+        far(each) < far(best) ? each : best,
+      );
+    const layout = this.layouts[made < 0 ? nearest()[1] : made];
     if (!this.chosen || !pinned || opens) this.chosen = layout;
     if (this.chosen === this.laid) return;
     this.laid = this.chosen;
@@ -341,7 +357,7 @@ export class Picture {
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     const shadow = colorOf(palette.shadow);
     const pixels = [canvas.width, canvas.height, ratio];
-    this.cubes.setNumbers(frame);
+    this.cubes.setNumbers(this.placed.crossbar ? litBars(frame) : frame);
     const rows = this.placed.sequence && !this.focus ? rowsLit(frame, lit) : lit;
     this.cubes.draw(see, rows, canvas.width, canvas.height);
     // Below cubes, but after them: what they cover is not computed.
@@ -372,11 +388,13 @@ export class Picture {
     draw_sequence_lines(...seen);
     draw_maps(paper, see, layout, frame.probe, palette);
     paint_walls(...seen, walls, (fan) => said_to(fan, layout, values), thread);
+    draw_crossbar_lines(...seen);
     const above = draw_lines(paper, see, frame, view.lit, palette);
     draw_long_rows(...seen);
     marks.draw_ghosts(...seen);
     this.arrows = marks.draw_pushes(...seen);
     const taken = (this.taken = drawScenery(view, above));
+    draw_crossbar_marks(...seen);
     draw_ways(...seen, frame.blame);
     taken.boxes.push(...draw_kernel_rows(...seen), ...draw_sequence_marks(...seen));
     marks.draw_chosen(...seen);
@@ -460,6 +478,16 @@ export class Picture {
     this.eyes.look(this.eyes.name);
   }
 }
+
+/** Return a frame in which the color of a bar is as bright as its product is large. */
+function litBars(frame) {
+  if (frame.color !== "value") return frame;
+  const colors = Float64Array.from(frame.colors);
+  for (const [row, color] of lit_colors(frame)) colors[row] = color;
+  return { ...frame, colors };
+}
+
+const isSame = (one, other) => one.every((each, i) => each === other[i]);
 
 /** Return lights in which only the rows of a sequence that are used now are bright. */
 function rowsLit(frame, lit) {

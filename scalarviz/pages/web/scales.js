@@ -15,15 +15,19 @@ export class Scales {
   }
 
   /** Adapt the scales of channels slowly to a state, the first one being shown by colors; after a
-   * jump, or if the channels have changed, choose new scales.
+   * jump, or if the channels have changed, choose new scales. Bars of `plates` show the second.
    */
-  take(state, channels, now) {
+  take(state, channels, now, plates = []) {
+    const bars = plates.some(({ wide }) => wide);
     const shown = `${state.jumps} ${channels}`;
     for (const channel of new Set(channels)) {
       const parts = this.parts(numbersOf(state, channel));
       for (const part of parts) part.largest ??= largestOf(part.own);
       const usual = channel === "value" ? this.usual : null;
-      const largest = new Map(parts.map((part) => [channel + part.key, usual ?? part.largest]));
+      const isOfBars = bars && channel === channels[1];
+      const largest = isOfBars
+        ? new Map([[channel, neededBy(plates, numbersOf(state, channel))]])
+        : new Map(parts.map((part) => [channel + part.key, usual ?? part.largest]));
       if (shown !== this.shown) this.stops.choose(largest);
       this.stops.follow(largest, now, channel === channels[0]);
     }
@@ -58,6 +62,43 @@ export class Scales {
     );
     return counts.reduce((a, b) => a + b, 0);
   }
+}
+
+// Bars that share a line, as in stage/channels.py.
+const BARS = { near: 1e-6, highest: 1.1, free: 0.06 };
+const KNOWN_NEIGHBORS = new WeakMap(); // by list of plates
+
+/** Return [upper bar, lower bar, distance] of neighbors one below the other, by bank indices. */
+function neighborsOf(plates) {
+  const round = (x) => Math.round(1e6 * x) / 1e6;
+  const feet = plates.flatMap((plate) => {
+    const { rows, columns, indices } = plate.cells();
+    return Array.from(indices, (index, i) => {
+      const [x, y] = plate.point(columns[i] + 0.5, rows[i] + 0.5).map(round);
+      return { index, x, y };
+    });
+  });
+  feet.sort((one, other) => one.x - other.x || other.y - one.y);
+  return feet.slice(1).flatMap(({ index, x, y }, i) => {
+    const before = feet[i];
+    return x - before.x < BARS.near ? [[before.index, index, before.y - y]] : [];
+  });
+}
+
+/** Return the number whose bar may be as high as two lines are apart, so that bars never meet. */
+export function neededBy(plates, numbers) {
+  if (!KNOWN_NEIGHBORS.has(plates)) KNOWN_NEIGHBORS.set(plates, neighborsOf(plates));
+  const number = (row) => (Number.isNaN(numbers[row]) ? 0 : numbers[row]);
+  const pitch = 2 * plates[0].half;
+  let found = 0;
+  for (const [upper, lower, apart] of KNOWN_NEIGHBORS.get(plates)) {
+    const shared = Math.max(-number(upper), 0) + Math.max(number(lower), 0);
+    found = Math.max(found, (shared * pitch) / ((1 - BARS.free) * apart));
+  }
+  for (const plate of plates)
+    for (const row of plate.cells().indices)
+      found = Math.max(found, Math.abs(number(row)) / BARS.highest);
+  return found;
 }
 
 /** Return the largest finite magnitude; for many numbers, a high percentile of a sample. */

@@ -113,6 +113,17 @@ def rgb(colors: tuple[str, ...]) -> FloatArray:
     return found
 
 
+def mixed(color: str, other: str, part: float) -> str:
+    """Return a color such as "#facc7e", mixed with a part of another one, from 0 to 1."""
+    pairs = [(int(color[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(a + part * (b - a)):02x}" for a, b in pairs)
+
+
+def with_opacity(color: str, part: float) -> str:
+    """Return a color such as "#facc7e" with an opacity from 0 to 1."""
+    return f"{color[:7]}{round(255 * part):02x}"
+
+
 def to_bytes(colors: FloatArray) -> npt.NDArray[np.uint8]:
     """Convert colors, clipped to 0 to 1, to integers from 0 to 255."""
     found = np.minimum(np.maximum(number_or_not(colors), 0.0), 1.0)

@@ -352,7 +352,7 @@ def even_parts(places: Sequence[float]) -> list[range]:
     if len(places) < 2:
         return [range(len(places))]
     steps = [round(b - a, 6) for a, b in pairwise(places)]
-    common = max(steps, key=steps.count)
+    common = max(steps, key=lambda step: sum(step == each for each in steps))
     found, first = [], 0
     for i, step in enumerate(steps):
         if step != common:
@@ -378,7 +378,7 @@ def plate_of(
         about: role, operation and layer of the plate
     """
     board, cells = placed.boards[layer], placed.cells
-    x, y = board.weight(units.start, columns.start)
+    x, y = board.weight(units[0], columns[0])
     right, down = (vector(PIXEL, 0.0, 0.0), vector(0.0, -PIXEL, 0.0))
     of_neuron, of_input = step_of(board.neurons, units), step_of(board.inputs, columns)
     wide, high = (of_neuron, of_input) if board.across else (of_input, of_neuron)
@@ -388,19 +388,15 @@ def plate_of(
         along, across = across, along
     origin = point(placed, x, y) - 0.5 * (along + across)
     half = 0.5 * PIXEL * min(WIDEST, WIDE * cells.wide)
-    return Plate(
-        *(first + units.start * stride + columns.start, len(units), len(columns), stride),
-        *(origin, along, across, NEAR),
-        *about,
-        wide=half,
-        deep=DEEP * half,
-        rise=(-1.0, 0.0) if board.across else (0.0, -1.0),
-    )
+    bank = first + units[0] * stride + columns[0]
+    made = Plate(bank, len(units), len(columns), stride, origin, along, across, NEAR, *about)
+    rise = (-1.0, 0.0) if board.across else (0.0, -1.0)
+    return replace(made, wide=half, deep=DEEP * half, rise=rise)
 
 
 def step_of(places: Sequence[float], part: range) -> float:
     """Return the distance of neighbors in a part of a list; 0 for a single one."""
-    return abs(places[part.start + 1] - places[part.start]) if len(part) > 1 else 0.0
+    return abs(places[part[0] + 1] - places[part[0]]) if len(part) > 1 else 0.0
 
 
 def fan_of(placed: Crossbar, layer: int, operation: Operation, place: int, stride: int) -> Fan:
