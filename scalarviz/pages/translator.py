@@ -124,6 +124,7 @@ TEXTS = {
     "text": Signature(("key",), 1, fields=True, result="str"),
     "plural": Signature(("key", "count"), 2, fields=True, result="str"),
 }
+PAINTED = "canvas", "theme"
 SHARED = Signature(("scales", "steps", "values"), 3, fields=True)
 BY_HAND = {
     "scalarviz.core.formulas.metric_arrays": (
@@ -211,7 +212,10 @@ BY_HAND = {
             "carried": Meaning("function", signature=Signature(result="Carried")),
             "depths_at": Meaning("function", signature=Signature(result="tuple[float, ...]")),
             "draw_signed": Meaning("function"),
-            "draw_tubes": Meaning("function"),
+            "draw_tubes": Meaning(
+                "function",
+                signature=Signature((*PAINTED, "starts", "ends", "amounts"), 5, fields=True),
+            ),
             "seen_fans": Meaning("function", signature=Signature(result="list[SeenFan]")),
         },
     ),

@@ -561,8 +561,8 @@ def layer_notes(placed: Crossbar, layers: Sequence[LayerNumbers]) -> list[Mark]:
         count = len(board.neurons)
         if count < 2 or any(each.layer == number for each in placed.lanes):
             continue
-        key = "crossbar.columns" if board.across else "crossbar.rows"
-        words = text(key if number == 0 else f"{key}.more", count=count)
+        key = "columns" if board.across else "rows"
+        words = text(f"crossbar.{key}" if number == 0 else f"crossbar.{key}.more", count=count)
         if layers[number].curve in RECTIFIED:
             words = f"{words}; {text('crossbar.bent.below')}"
         if board.across:

@@ -261,14 +261,15 @@ def draw_tied(
     line, side, size = layout.neurons[0], box.width, COLOR_LETTERS * canvas.scale
     color = [float(each) for each in values.get(line.values, ())]
     ends, top = balls_of(see, line.points, line.radius), box.bottom - side
-    parts = [(i + 0.5) / len(ends) - 0.5 for i in range(len(ends))]
-    upright = layout.crossbar is not None and not layout.crossbar.cells.across
-    starts = [(box.right, top + (0.5 + 0.8 * part) * side) for part in parts]
-    stops = [(each.x - each.radius, each.y) for each in ends]
-    if upright:
-        starts = [(box.x + (0.5 + 0.8 * part) * side, box.bottom) for part in parts]
-        stops = [(each.x, each.y - each.radius) for each in ends]
-    draw_tubes(canvas, theme, starts, stops, color, upright=upright)
+    parts = [0.5 + 0.8 * ((i + 0.5) / len(ends) - 0.5) for i in range(len(ends))]
+    is_above = layout.crossbar is not None and not layout.crossbar.cells.across
+    if is_above:
+        starts = [(box.x + part * side, box.bottom) for part in parts]
+        doors = [(each.x, each.y - each.radius) for each in ends]
+    else:
+        starts = [(box.right, top + part * side) for part in parts]
+        doors = [(each.x - each.radius, each.y) for each in ends]
+    draw_tubes(canvas, theme, starts, doors, color, upright=is_above)
     is_known = len(color) > 0 and math.isfinite(sum(color))
     canvas.box(
         box.x,

@@ -292,15 +292,14 @@ def draw_tubes(
     """Draw the values of color channels as tubes; the width of a tube shows its amount.
 
     Args:
-        upright: whether tubes begin and end vertically
+        upright: whether they begin and end upright, instead of horizontally
     """
     paint, scale = LinePaint(canvas, theme), canvas.scale
     known = chain(amounts, repeat(0.0))
     for i, (start, end, amount) in enumerate(zip(starts, ends, known, strict=False)):
         width = scale * (2.8 + 5.0 * min(1.0, max(0.0, amount)))
-        path = curve(start, end)
-        if upright:
-            path = [(x, y) for y, x in curve((start[1], start[0]), (end[1], end[0]))]
-        tube = Stroke("in", path, 0, i, amount, width, 1.5 * scale, 1.0)
+        path = curve(start[::-1], end[::-1]) if upright else curve(start, end)
+        points = [each[::-1] for each in path] if upright else path
+        tube = Stroke("in", points, 0, i, amount, width, 1.5 * scale, 1.0)
         paint.put([(tube, CHANNEL + i % 3, BEHIND, True)])
     paint.draw()

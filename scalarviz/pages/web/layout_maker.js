@@ -17,7 +17,7 @@ function flat(points) {
 /**
  * Return the layout of a network of dense layers, as `layout_data` in scene_data.py has it, with
  * typed arrays in place of packed ones.
- * @param {object} given - facts, with formulas as trees or as functions
+ * @param {any} given - facts, with formulas as trees or as functions
  * @param {number} shape - aspect ratio of the stage
  * @param {boolean} isTied - whether inputs and outputs are colors
  * @param {boolean} isSquare - whether hidden neurons are squares

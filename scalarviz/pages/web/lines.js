@@ -201,11 +201,15 @@ export function draw_signed(canvas, theme, strokes) {
 }
 
 /** Draw a tube for each channel of a color, as wide as its amount. */
-export function draw_tubes(canvas, theme, starts, ends, amounts) {
+export function draw_tubes(canvas, theme, starts, ends, amounts, { upright = false } = {}) {
   const [paint, { scale }] = [new LinePaint(canvas, theme), canvas];
+  const turned = (/** @type {number[]} */ [x, y]) => [y, x];
   ends.forEach((end, i) => {
     const width = scale * (2.8 + 5 * Math.min(1, Math.max(0, amounts[i] || 0)));
-    const tube = { points: curve(starts[i], end), width, casing: 1.5 * scale, strength: 1 };
+    const points = upright
+      ? curve(turned(starts[i]), turned(end)).map(turned)
+      : curve(starts[i], end);
+    const tube = { points, width, casing: 1.5 * scale, strength: 1 };
     paint.put([[tube, CHANNEL + (i % 3), BEHIND, true]]);
   });
   paint.draw();
