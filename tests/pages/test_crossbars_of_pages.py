@@ -37,7 +37,8 @@ setTexts(data.texts);
 const number = (x) => (typeof x === "string" ? Number(x) : x);
 const numbers = (list) => list.map((each) => (Array.isArray(each) ? numbers(each) : number(each)));
 const { crossbar: placed } = new Layout({
-  ...{ plates: [], neurons: [], fans: [], views: {}, labels: [], signs: [], written: [], marks: [] },
+  ...{ plates: [], neurons: [], fans: [], views: {}, labels: [], signs: [], written: [] },
+  marks: [],
   crossbar: data.placed,
 });
 const layers = data.layers.map((each) => {

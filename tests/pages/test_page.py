@@ -770,7 +770,8 @@ def test_an_array_is_kept_with_its_shape(kind: type) -> None:
 
 
 def test_a_stage_of_each_shape_has_the_layout_of_a_window() -> None:
-    shown = session(2, 6, 1)
+    layers = [sv.Dense(2, 6, "tanh"), sv.LayerNorm(6), sv.Dense(6, 1)]
+    shown = sv.Session(sv.Network(layers, seed=1), sv.data.Xor(), "mse", engine="python")
     data = scene_data(shown)
     for shape, number in data["shapes"]:
         layout, found = layout_of(shown, shape=shape), data["layouts"][number]
