@@ -254,7 +254,7 @@ def lanes_shown(frame_data: FrameData, placed: Crossbar) -> list[Lane]:
 
 def box_of(canvas: Canvas2D, sheet: Sheet, mark: Mark) -> Box:
     """Return the box of a text or a token in the picture."""
-    x, y = sheet(mark.points[0])
+    x, y = sheet.at(mark.points[0])
     if mark.kind == "token":
         radius = mark.width * min(sheet.zoom, GROWS * canvas.scale)
         return Box(x - radius, y - radius, 2.0 * radius, 2.0 * radius)
@@ -357,7 +357,7 @@ def between(
 
 def write(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark) -> None:
     """Write the text of a mark, vertically centered at its point."""
-    x, y = sheet(mark.points[0])
+    x, y = sheet.at(mark.points[0])
     color = color_of(theme, mark.color)
     if mark.color in ("negative", "positive"):
         color = mixed(color, theme.ink, MIXED)

@@ -159,7 +159,7 @@ def crossbar_lines(
             ends = [board.source(last), board.end(last)]
             found.append(Mark("dots", ends, "faint", BIAS_LINE, strength=0.9))
         for j in range(len(board.neurons)):
-            is_lane = any((each.layer, each.neuron) == (number, j) for each in lanes)
+            is_lane = has_lane(lanes, number, j)
             ends = [board.begin(j), tip_of(placed, board, j)]
             color, width = ("lit", LANE_LINE) if is_lane else ("quiet", SUM_LINE)
             strength = 1.0 if is_lane else PALE
@@ -205,18 +205,22 @@ def pull_marks(
     top: float = max([1e-30, *[abs(each) for each in pulls]])
     if len(pulls) > 0:
         after = placed.boards[layer + 1]
-        last = after.source(neuron)
         for unit, pull in enumerate(pulls):
             width = HAIR + WIDEST * abs(pull) / top
             ends = [after.neuron(unit), after.weight(unit, neuron)]
             found.append(Mark("arrow", ends, "push", width, strength=PULLED))
-            last = max([last, ends[1]], key=lambda each: math.dist(each, after.source(neuron)))
-        found.append(Mark("arrow", [last, after.source(neuron)], "push", 2.0 * HAIR + 1.0))
+        ends = [after.end(neuron), after.source(neuron)]
+        found.append(Mark("arrow", ends, "push", 2.0 * HAIR + 1.0))
     if of_weights:
         board = placed.boards[layer]
         ends = [board.neuron(neuron), board.begin(neuron)]
         found.append(Mark("arrow", ends, "push", 2.0 * HAIR + 1.0))
     return found
+
+
+def has_lane(lanes: Sequence[Lane], layer: int, neuron: int) -> bool:
+    """Return whether a neuron is among those with lanes."""
+    return any(each.layer == layer and each.neuron == neuron for each in lanes)
 
 
 def tip_of(placed: Crossbar, board: Board, neuron: int) -> tuple[float, float]:
@@ -257,7 +261,7 @@ def crossbar_marks(
                 value = layer.sums[j]
                 found.append(Mark("curve", [place], "quiet", CURVE, value=value, bends=layer.bends))
         for j, (weights, rows) in enumerate(zip(layer.weights, layer.rows, strict=True)):
-            if any((each.layer, each.neuron) == (number, j) for each in lanes):
+            if has_lane(lanes, number, j):
                 found += lane_marks(placed, board, layer, j, wide, unit)
                 continue
             for i, weight in enumerate(weights):
@@ -497,9 +501,11 @@ def crossbar_notes(
     """
     found: list[list[list[Mark]]] = []
     for lane in lanes:
-        board, layer = placed.boards[lane.layer], layers[lane.layer]
+        board = placed.boards[lane.layer]
+        layer = layers[lane.layer]
         frame = frame_of(placed, board, lane.neuron, low_of(layer.weights[lane.neuron], unit))
-        (left, top), (_, low) = frame.points
+        left, top = frame.points[0]
+        low = frame.points[1][1]
         if board.across:
             short_note = text("crossbar.column")
             long = f"{short_note};\n{text('crossbar.multiplies')}"
