@@ -6,7 +6,7 @@ Pages run it as JavaScript, see docs/TRANSLATOR.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scalarviz.scene.canvas.palette import mixed, with_opacity
@@ -33,7 +33,7 @@ from scalarviz.scene.layout.ways import BEHIND, on_curve
 from scalarviz.scene.lines import carried
 from scalarviz.scene.pace import BACK
 from scalarviz.scene.silhouettes import balls_of
-from scalarviz.story.facts import NONE
+from scalarviz.story.facts import NONE, Neuron
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -42,11 +42,13 @@ if TYPE_CHECKING:
     from scalarviz.scene.layout.crossbar_layout import Crossbar, Lane
     from scalarviz.scene.layout.division import Projection
     from scalarviz.scene.layout.plates import Layout
+    from scalarviz.story.caption import Caption
 
 # Maximum and minimum size of letters when the camera is close or far, relative to the picture's;
 # pixels by which notes may be outside the box of the network.
 GROWS, SHRINKS, EDGE = 1.5, 0.9, 14.0
 ROOM = 44.0  # minimum width of a cell whose bar has its number if all numbers are wanted
+SPOKEN = 2  # most neurons of a caption about one of them
 NOTHING = 0.005  # weights that are written as 0 have no color
 MIXED = 0.45  # part of the ink in the color of a number
 
@@ -78,6 +80,47 @@ class Sheet:
             self.start[0] + x * self.right[0] + y * self.down[0],
             self.start[1] + x * self.right[1] + y * self.down[1],
         )
+
+
+def followed_in(
+    layout: Layout,
+    caption: Caption | None,
+    pinned: int,
+    neuron: Neuron | None,
+    before: Mapping[int, int],
+) -> dict[int, int]:
+    """Return, by layer, the neurons whose products a crossbar writes, if not the usual ones.
+
+    Args:
+        caption: the caption of an operation, or None at rest
+        pinned, neuron: the pinned weight or neuron; NONE and None for neither
+        before: those in the last picture, kept during a step
+    """
+    found: dict[int, int] = {}
+    if layout.crossbar is None:
+        return found
+    named: list[Neuron] = []
+    rows: list[int] = []
+    if caption is not None:
+        found = {layer: before[layer] for layer in before}
+        named += caption.thread
+        if len(caption.neurons) <= SPOKEN:  # not about a whole layer
+            named += caption.neurons[:1]
+        rows += caption.rows[:1]
+    if neuron is not None:
+        named.append(neuron)
+    if pinned != NONE:
+        rows.append(pinned)
+    for layer, fan in enumerate(layout.fans):
+        buffers = layout.neurons[fan.after].buffers
+        for name, place in named:
+            if name in buffers:
+                found[layer] = place
+        for row in rows:
+            unit = fan.unit_of(row)
+            if unit is not None:
+                found[layer] = unit
+    return found
 
 
 def layer_numbers(frame_data: FrameData) -> list[LayerNumbers]:

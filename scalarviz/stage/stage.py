@@ -21,6 +21,7 @@ from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Moment
 from scalarviz.core.weight import Weight
 from scalarviz.scene.canvas.canvas2d import TURN
+from scalarviz.scene.crossbar_ink import followed_in
 from scalarviz.scene.diagram import frames_seen
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.plots import Plane
@@ -101,7 +102,7 @@ from scalarviz.stage.pointing import (
 )
 from scalarviz.stage.show import Show, alike
 from scalarviz.story.caption import Caption, Card, Piece
-from scalarviz.story.facts import Neuron
+from scalarviz.story.facts import NONE, Neuron
 from scalarviz.story.guide import tour_caption
 from scalarviz.story.panel_words import with_score
 from scalarviz.training.session.actions import nothing
@@ -114,7 +115,6 @@ HELD = 1.5  # seconds that a manual change stays marked
 NEAR = 7.0  # visible height in cells when a single cube is framed
 
 WIDE = 1000.0  # width of a picture that has room for the meaning of all marks
-SPOKEN = 2  # neurons of a caption about one of them
 MOST_BESIDE = 5  # weights that are pinned beside another one
 
 # Set by the user; otherwise a picture during playback differs only in its numbers.
@@ -733,7 +733,8 @@ class Stage(Messages):
         every = self.look.every_weight and self.has_walls
         opens = self._every != every and self.eyes.fold()
         by_pixels = self.plan.marks or self.plan.crossbar is not None
-        followed = self._followed_in(seen)
+        pinned = NONE if self.pinned is None else self.pinned
+        followed = followed_in(self.plan, seen.told, pinned, self.pinned_neuron, self._followed)
         is_other = (by_pixels and room != self._room) or followed != self._followed
         self._followed = followed
         if opens or is_other or (shape, walks) != (self._shape, self._walks):
@@ -752,29 +753,6 @@ class Stage(Messages):
         self.eyes.frame(self._extent, seen.division(*self._extent).inner)
         if opens:
             self.eyes.unfold()
-
-    def _followed_in(self, seen: FrameData) -> dict[int, int]:
-        """Return, by layer, the neurons whose products a crossbar writes, if not the usual ones."""
-        plan, caption = self.plan, seen.told
-        if plan.crossbar is None:
-            return {}
-        found = dict(self._followed) if caption is not None else {}
-        named, rows = [], []
-        if caption is not None:
-            named, rows = [*caption.thread, *caption.neurons[:1]], [*caption.rows[:1]]
-            named = [] if len(caption.neurons) > SPOKEN else named  # of a whole layer
-        if self.pinned_neuron is not None:
-            named.append(self.pinned_neuron)
-        if self.pinned is not None:
-            rows.append(self.pinned)
-        for layer, fan in enumerate(plan.fans):
-            for name, place in named:
-                if name in plan.neurons[fan.after].buffers:
-                    found[layer] = place
-            for unit in [fan.unit_of(row) for row in rows]:
-                if unit is not None:
-                    found[layer] = unit
-        return found
 
     def _shape_for(self, seen: FrameData) -> tuple[float, tuple[float, float]]:
         """Return the aspect ratio and the size of the free area without card and panel."""

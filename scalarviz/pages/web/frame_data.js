@@ -115,7 +115,9 @@ export function frameOf(scene, layout, state, options, scales, now) {
     numberAt: (row) => (state.exact ? numberAt(state, row, BANKS[color]) : colors[row]),
     begun,
     begun_rows: begun
-      ? layout.plates.filter((each) => each.in_row).flatMap((each) => [...each.cells().indices])
+      ? layout.plates
+          .filter((each) => each.in_row || each.wide)
+          .flatMap((each) => [...each.cells().indices])
       : [],
     words: { caption },
     told, // its number is explained in the picture

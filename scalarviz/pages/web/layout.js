@@ -157,8 +157,8 @@ export class Layout extends PlainLayout {
   /** Return the points that a view of the complete network must include, as a flat array. */
   points() {
     if (this.crossbar) {
-      const { corner, room } = this.crossbar;
-      const [wide, high] = room.map((side) => 0.5 * side);
+      const { corner, room, enlarged } = this.crossbar;
+      const [wide, high] = room.map((side) => 0.5 * enlarged * side);
       const ends = [-1, 1].map((i) => point(this.crossbar, corner[0] + i * wide, corner[1] + i * high)); // prettier-ignore
       return Float64Array.from(ends.flat());
     }
@@ -193,15 +193,18 @@ export class Layout extends PlainLayout {
 }
 
 /** Return the lines of a crossbar from data, see `crossbar_data` in scene_data.py. */
-function crossbarOf({ boards, cells, lanes, free, sizes, corner, room }) {
+function crossbarOf({ boards, cells, lanes, free, sizes, told, named, corner, room, enlarged }) {
   return new Crossbar(
     boards.map((each) => Object.assign(new Board(), each)),
     Object.assign(new Cells(), cells),
     lanes,
     new Dict(free),
     sizes,
+    told,
+    named,
     corner,
     room,
+    enlarged,
   );
 }
 

@@ -1,6 +1,7 @@
 // Layouts that a page makes for its stage, by scene/layout/crossbar_layout.py and trays.py.
 
 import { readyFacts } from "./facts.js";
+import { Dict } from "./python.js";
 import { along3 } from "./projection.js";
 import { NONE } from "./story/facts.js";
 import { crossbar_layout } from "./story/crossbar_layout.js";
@@ -22,6 +23,7 @@ function flat(points) {
  * @param {boolean} isTied - whether inputs and outputs are colors
  * @param {boolean} isSquare - whether hidden neurons are squares
  * @param {number[]} room - width and height of the stage, for text of 12 pixels
+ * @param {Dict} followed - by layer, neurons whose products a crossbar writes
  */
 export function layoutOf(
   given,
@@ -29,6 +31,7 @@ export function layoutOf(
   isTied = false,
   isSquare = !given.tint,
   room = [shape * HIGH, HIGH],
+  followed = new Dict(),
 ) {
   const facts = readyFacts(given);
   const { inputs, outputs, buffers } = facts;
@@ -37,7 +40,8 @@ export function layoutOf(
   const own = Object.fromEntries(names.map((name) => [name, buffers[name].names]));
   const shown = [programOf(facts), () => ["", ""], own];
   const look = [isTied, isSquare ? hidden : []];
-  const made = crossbar_layout(...shown, room, ...look) ?? trays_layout(...shown, shape, ...look);
+  const made =
+    crossbar_layout(...shown, room, ...look, followed) ?? trays_layout(...shown, shape, ...look);
   return {
     plates: made.plates.map(plateOf),
     neurons: made.neurons.map((each) => ({
@@ -67,7 +71,8 @@ function plateOf(plate) {
 /** Return a scene that makes its layouts if Python has left that to the page, see `scene_data`. */
 export function withLayouts(scene, facts) {
   const { chain } = scene;
-  const layoutAt = (shape, room) => layoutOf(facts, shape, chain.tied, chain.square, room);
+  const layoutAt = (shape, room, followed) =>
+    layoutOf(facts, shape, chain.tied, chain.square, room, followed);
   return chain ? { ...scene, layoutAt } : scene;
 }
 

@@ -15,7 +15,12 @@ import { frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
 import { KnownView } from "./lines.js";
-import { draw_crossbar_lines, draw_crossbar_marks, lit_colors } from "./story/crossbar_ink.js";
+import {
+  draw_crossbar_lines,
+  draw_crossbar_marks,
+  followed_in,
+  lit_colors,
+} from "./story/crossbar_ink.js";
 import { draw_above, draw_lines } from "./story/drawn_lines.js";
 import { draw_kernel_rows, draw_long_rows, draw_row_sheet } from "./story/long_rows.js";
 import { said_to, thread_of, withThread } from "./threads.js";
@@ -37,6 +42,8 @@ import { Scales } from "./scales.js";
 import { draw_doors, draw_labels, draw_tied, place_signs, place_written } from "./story/labels.js";
 import { draw_numbers } from "./story/cube_numbers.js";
 import { Attention } from "./story/pace.js";
+import { NONE } from "./story/facts.js";
+import { Dict } from "./python.js";
 
 const PHONE = 500; // pixels of a picture in which names of inputs get room
 const LONG_NAME = 60; // and of a name that needs it
@@ -64,6 +71,8 @@ export class Picture {
     this.canvas = canvas;
     this.scene = unpackedAll(scene);
     this.opened = false; // whether walls are shown
+    this.followed = new Dict(); // by layer, the neurons whose products a crossbar writes
+    this.lanes = []; // those of each layout that the page has made, in one list
     this.layouts = this.scene.layouts.map((each) => new Layout(each));
     if (!this.layouts.length) this.layOut(PICTURE.shape, PICTURE.stage); // cubes ask what plates there are
     this.palettes = Object.fromEntries(
@@ -175,7 +184,11 @@ export class Picture {
       options.scale ?? Math.max(1, Math.min(width / PICTURE.stage[0], height / PICTURE.stage[1]));
     const whole = this.boxOf(options.box, scale);
     const { look = {} } = options;
-    this.place(whole, scale, options.pinned, look.every_weight);
+    const { pinned = null, caption } = options;
+    const told = this.scene.moments[state.moment ?? -1] ? (caption ?? null) : null;
+    const rest = [pinned?.row ?? NONE, pinned?.neuron ?? null, this.followed];
+    if (this.laid) this.followed = followed_in(this.placed, told, ...rest);
+    this.place(whole, scale, pinned, look.every_weight);
     this.right = Math.min(width, whole.right + whole.x);
     const box = this.besideNames(whole, scale);
     if (this.painted !== this.palette) this.cubes.setPalette(this.palette);
@@ -257,18 +270,23 @@ export class Picture {
   /** Return the index of the layout that the page makes for a stage; -1 if it cannot make it.
    *
    * shape  logarithm of its aspect ratio
-   * room   its width and height for text of 12 pixels, on which a crossbar depends
+   * room   its width and height for text of 12 pixels, on which a crossbar depends; so it does on
+   *        the neurons that are followed
    */
   layOut(shape, room) {
     const { layoutAt, layouts, shapes } = this.scene;
     if (!layoutAt) return -1;
     const aspect = Math.exp(Math.round(shape / PICTURE.step) * PICTURE.step);
+    const lanes = [...this.followed].flat();
     const known = layouts.findIndex(({ crossbar }, i) =>
-      crossbar ? isSame(crossbar.room, room) : shapes.some((each) => isSame(each, [aspect, i])),
+      crossbar
+        ? isSame(crossbar.room, room) && isSame(this.lanes[i] ?? [], lanes)
+        : shapes.some((each) => isSame(each, [aspect, i])),
     );
     if (known >= 0) return known;
     shapes.push([aspect, layouts.length]);
-    layouts.push(layoutAt(aspect, room));
+    layouts.push(layoutAt(aspect, room, this.followed));
+    this.lanes[layouts.length - 1] = lanes;
     this.layouts.push(new Layout(layouts.at(-1)));
     return layouts.length - 1;
   }
@@ -278,7 +296,8 @@ export class Picture {
     const shape = Math.log(Math.min(Math.max(box.width / box.height, 0.3), 6));
     const unit = PICTURE.grain * scale;
     const sides = [box.width, box.height].map((each) => Math.max(1, Math.floor(each / unit)));
-    const room = sides.map((each) => PICTURE.grain * each);
+    const own = pinned && this.chosen?.crossbar?.room; // opening a card does not change it
+    const room = own || sides.map((each) => PICTURE.grain * each);
     const far = ([each]) => Math.abs(Math.log(each) - shape);
     const every = wanted && this.scene.walls.length > 0;
     const opens = every !== this.opened && (!this.eyes || this.eyes.fold());
@@ -289,7 +308,7 @@ export class Picture {
         far(each) < far(best) ? each : best,
       );
     const layout = this.layouts[made < 0 ? nearest()[1] : made];
-    if (!this.chosen || !pinned || opens) this.chosen = layout;
+    if (!this.chosen || !pinned || opens || own) this.chosen = layout;
     if (this.chosen === this.laid) return;
     this.laid = this.chosen;
     this.layThread();
@@ -345,6 +364,7 @@ export class Picture {
       const name = k ? "height" : "width";
       if (canvas[name] !== pixels) canvas[name] = pixels;
     });
+    frame.focus = this.focus;
     const lit = lightsOf(this.placed, this.scene, frame.moment, this.focus, this.level);
     this.glyphs.tidy();
     const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
@@ -487,7 +507,8 @@ function litBars(frame) {
   return { ...frame, colors };
 }
 
-const isSame = (one, other) => one.every((each, i) => each === other[i]);
+const isSame = (one, other) =>
+  one.length === other.length && one.every((each, i) => each === other[i]);
 
 /** Return lights in which only the rows of a sequence that are used now are bright. */
 function rowsLit(frame, lit) {
