@@ -137,6 +137,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     probe: options.probe ?? null,
     walked: neurons?.neuron ?? null,
     thread: [], // the strongest path through strips
+    focus: /** @type {any} */ (null), // set by the picture, which dims what is out of it
     held: (!moment && options.held) || null, // what a hand drags, and what was before
     choice, // of a sequence
     ...buffers,
