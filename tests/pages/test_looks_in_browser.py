@@ -147,7 +147,7 @@ def test_a_network_of_one_input_shows_the_curve_that_it_learns(opened: Opens) ->
     assert tab.shown("exhibit").count(text("exhibits.swatches.target")) == 1
 
 
-@pytest.mark.page("rgb", reduced_motion="reduce")
+@pytest.mark.page("normalized", reduced_motion="reduce")
 def test_key_and_button_write_the_numbers_of_all_cubes(tab: Tab) -> None:
     few = tab.ask("app.picture.words.length")  # on faces with room
     tab.press("n")
@@ -374,7 +374,7 @@ def test_the_legend_opens_a_key_to_the_marks(
     tab = opened("circle", size, **more).ready()
     button, key = tab.page.locator("#legend"), tab.page.locator("#marks")
     shown = button.inner_text()
-    signs = [text(f"legend.{each}") in shown for each in ("minus", "plus")]
+    signs = [text(f"legend.{each}") in shown for each in ("hangs", "stands")]
     assert signs == [size[0] > 1000] * 2
     assert ("?" in shown) == (size[0] <= 1000)
     assert button.bounding_box()["width"] >= 44 and not key.is_visible()
