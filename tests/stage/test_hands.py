@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from scalarviz.core.program import NONE
+from scalarviz.scene.crossbar_ink import is_out_of_focus, layer_numbers
+from scalarviz.scene.crossbar_marks import crossbar_marks
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.stage.stage import HELD, Stage
-from tests.scene.measures import Words, flat_of, played, projection, stage_of
+from tests.scene.measures import Words, dense_session, flat_of, played, projection, stage_of
 
 ROW = 1  # of neuron 0 of rgb: from input G
 
@@ -33,6 +35,24 @@ def test_all_behind_the_hand_is_lit_with_numbers_and_nothing_else(stage: Stage) 
     assert data.focus is not None and data.focus.rows == {ROW, *behind}
     lit = [np.flatnonzero(each).tolist() for each in data.focus.neurons]
     assert lit == [[1], [0], [0, 1, 2]]
+    assert len(behind & numbered(stage)) == 3 and numbered(stage) <= {ROW, *behind}
+
+
+def numbered(stage: Stage) -> set[int]:
+    """The bank indices of the weights whose numbers are written."""
+    data = stage.frame_data()
+    placed = data.layout.crossbar
+    assert placed is not None
+    marks = crossbar_marks(placed, layer_numbers(data), 20.0, 20.0, ())
+    shown = [each for each in marks if each.row != NONE and not is_out_of_focus(data, each)]
+    return {each.row for each in shown}
+
+
+def test_on_rows_all_behind_the_hand_has_numbers_on_its_cubes() -> None:
+    stage = stage_of(dense_session("tanh 3-8-3"), (1280, 800))
+    drag(stage)
+    data = stage.frame_data()
+    behind = {data.layout.fans[1].row_of(unit, 0) for unit in range(3)}
     found = numbers_on_cubes(Words(1280, 800), projection(stage), data)
     assert {*found} == behind  # the hand covers the other one
 
