@@ -801,10 +801,10 @@ class Stage(Messages):
         """Draw in the current OpenGL context, `ratio` device pixels per logical pixel."""
         if width < 2 or height < 2:
             return
-        picture = self.picture()
         self.resize(width / ratio, height / ratio)
         try:
-            self.on_top = picture.draw(self.frame_data(), self.eyes.camera, width, height, ratio)
+            seen = self.frame_data()  # for this size; nodes of users may depend on its layout
+            self.on_top = self.picture().draw(seen, self.eyes.camera, width, height, ratio)
         except Exception:
             self.release()  # its GPU resources may be lost
             raise

@@ -10,16 +10,17 @@ from scalarviz.stage.stage import Stage
 from tests.stage.cubes_in_canvas import made
 
 LIME, RED = (0, 255, 0), (255, 0, 0)
+FIRST, SECOND = 4, 5  # bank indices of two cubes outside the frame of a lane
 BELOW = 9.0  # pixels from the middle of a cube
 
 
 def squares(stage: Stage, view: Any) -> None:
-    """A green square before the first cube, a red one behind the second, as the camera sees it."""
+    """A green square before a cube, and a red one behind another, as the camera sees them."""
     from vispy import scene
 
     camera = stage.eyes.camera
     eye = np.array(camera.target) + camera.distance * np.array(camera.toward)
-    for index, (apart, color) in enumerate(((1.0, "lime"), (-1.0, "red"))):
+    for index, apart, color in ((FIRST, 1.0, "lime"), (SECOND, -1.0, "red")):
         middle = cube(stage, index)
         way = (eye - middle) / np.linalg.norm(eye - middle)
         scene.visuals.Markers(
@@ -44,7 +45,7 @@ def seen(stage: Stage, pixels: np.ndarray, ratio: float = 1.0) -> str:
     height, width = pixels.shape[:2]
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, width / ratio, height / ratio)
     found = []
-    for index, color in enumerate((LIME, RED)):
+    for index, color in ((FIRST, LIME), (SECOND, RED)):
         x, y = see(cube(stage, index)[np.newaxis]).xy[0] * ratio
         found.append(
             (np.abs(pixels[int(y + BELOW * ratio), int(x)].astype(int) - color) <= 2).all()

@@ -258,14 +258,14 @@ def test_many_squares_of_a_line_have_no_dots() -> None:
         assert sum(len(xy) for xy, *_ in canvas.discs_drawn) == dots
 
 
-def test_names_of_squares_stand_below_them() -> None:
+def test_names_of_squares_that_are_close_stand_to_the_left_of_them() -> None:
     shown, see = view_of(Stage(learned(circle())))
     line, canvas = shown.layout.neurons[0], Noted("#000000", *SIZE)
     draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"])
     seen = see(line.points)
     for text, (x, y), unit in zip(canvas.written, seen.xy, seen.unit, strict=True):
-        assert text.box.x + 0.5 * text.box.width == pytest.approx(x, abs=2.0)
-        assert 0.0 < text.box.y - y - line.radius * unit < 12.0
+        assert text.box.y + 0.5 * text.box.height == pytest.approx(y, abs=4.0)
+        assert 0.0 < x - line.radius * unit - text.box.right < 12.0
 
 
 def test_a_square_is_pointed_at_up_to_its_corners(studio: Studio) -> None:

@@ -435,7 +435,7 @@ def test_in_and_out_are_not_cut_where_spheres_are_near_the_edge() -> None:
     stage = stage_of(sv.Session(sv.Network([3, 8, 3]), samples), (800, 500))
     middle, data = projection(stage), replace(stage.frame_data(), exhibit=None)
     outputs = data.layout.neurons[-1]
-    for up in np.linspace(0.0, 0.4, 401):
+    for up in np.linspace(0.0, 1.0, 1001):
         see = replace(middle, camera=middle.camera.moved(0.0, -up))
         seen = see(outputs.points)
         top = float((seen.xy[:, 1] - outputs.radius * seen.unit).min())
