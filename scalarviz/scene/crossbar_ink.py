@@ -27,8 +27,8 @@ from scalarviz.scene.crossbar_marks import (
 from scalarviz.scene.cube_numbers import first_rows
 from scalarviz.scene.focus import blame_in, rows_of_sum
 from scalarviz.scene.layout.camera import Box
+from scalarviz.scene.layout.crossbar_layout import point
 from scalarviz.scene.layout.plates import PIXEL
-from scalarviz.scene.layout.points import vector
 from scalarviz.scene.layout.ways import BEHIND, on_curve
 from scalarviz.scene.lines import carried
 from scalarviz.scene.pace import BACK
@@ -50,11 +50,12 @@ GROWS, SHRINKS, EDGE = 1.5, 0.9, 14.0
 ROOM = 44.0  # minimum width of a cell whose bar has its number if all numbers are wanted
 SPOKEN = 2  # most neurons of a caption about one of them
 NOTHING = 0.005  # weights that are written as 0 have no color
+MOST_DOTS = 400  # of a line
 MIXED = 0.45  # part of the ink in the color of a number
 
 
 class Sheet:
-    """Where the marks of a crossbar are in the picture: an affine map.
+    """Where the marks of a crossbar are in the picture: an affine map unless in perspective.
 
     Args:
         placed: the crossbar
@@ -63,19 +64,21 @@ class Sheet:
 
     def __init__(self, placed: Crossbar, see: Projection) -> None:
         corners = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)]
-        points = [
-            vector(PIXEL * (x - placed.corner[0]), PIXEL * (placed.corner[1] - y), 0.0)
-            for x, y in corners
-        ]
-        start, right, down = balls_of(see, points, 0.0)
+        start, right, down = balls_of(see, [point(placed, *each) for each in corners], 0.0)
+        self.placed, self.see = placed, see
         self.start = start.x, start.y
         self.right = right.x - start.x, right.y - start.y
         self.down = down.x - start.x, down.y - start.y
         self.zoom = math.hypot(*self.right)
+        if see.camera.fov > 0.0:  # as in the middle of the picture
+            self.zoom = PIXEL * balls_of(see, [point(placed, *placed.corner)], 0.0)[0].unit
 
     def at(self, place: tuple[float, float]) -> tuple[float, float]:
         """Return where a point of the boards is."""
         x, y = place
+        if self.see.camera.fov > 0.0:
+            seen = balls_of(self.see, [point(self.placed, x, y)], 0.0)[0]
+            return seen.x, seen.y
         return (
             self.start[0] + x * self.right[0] + y * self.down[0],
             self.start[1] + x * self.right[1] + y * self.down[1],
@@ -335,6 +338,8 @@ def draw_mark(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark, depth: f
     scale = canvas.scale
     zoom = min(sheet.zoom, GROWS * scale)
     points = [sheet.at(each) for each in mark.points]
+    if not all(math.isfinite(x + y) for x, y in [*points, (zoom, zoom)]):
+        return  # behind the eye
     color = with_opacity(color_of(theme, mark.color), mark.strength)
     first, last = points[0], points[len(points) - 1]
     width = mark.width * zoom
@@ -347,7 +352,7 @@ def draw_mark(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark, depth: f
             canvas.arrows(back, last, color, width=width, head=HEAD * zoom, depth=depth)
     elif mark.kind == "dots":
         far = math.hypot(last[0] - first[0], last[1] - first[1])
-        count = max(1, int(far / ((DOT + APART) * zoom)))
+        count = min(max(1, int(far / ((DOT + APART) * zoom))), MOST_DOTS)
         starts = [between(first, last, i / count) for i in range(count)]
         ends = [between(first, last, (i + DOT / (DOT + APART)) / count) for i in range(count)]
         canvas.segments(starts, ends, color, width=width, depth=depth)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from scalarviz.scene.crossbar_ink import draw_crossbar_marks, layer_numbers
+from scalarviz.scene.crossbar_ink import Sheet, draw_crossbar_marks, layer_numbers
 from scalarviz.scene.crossbar_marks import Mark, crossbar_marks
 from scalarviz.scene.layout.plates import PIXEL
 from scalarviz.scene.marks import box_of_neuron, cube_boxes
@@ -123,3 +124,15 @@ def test_a_cube_stands_if_its_weight_is_positive_else_it_hangs_as_high_as_it_is_
             tall[abs(value)] = box.height
     heights = [round(tall[each], 3) for each in sorted(tall)]
     assert heights == sorted(heights) and heights[-1] > 3.0 * heights[0]
+
+
+def test_in_perspective_lines_lead_to_the_neurons() -> None:
+    stage = stage_of(trained("rgb"), (1280, 800))
+    stage.eyes.camera = replace(stage.eyes.camera, fov=40.0)
+    placed = stage.plan.crossbar
+    assert placed is not None
+    sheet = Sheet(placed, projection(stage))
+    for board, line in zip(placed.boards, stage.plan.neurons[1:], strict=True):
+        seen = projection(stage)(line.points).xy
+        found = [sheet(board.neuron(i)) for i in range(line.count)]
+        np.testing.assert_allclose(found, seen, atol=1e-6)
