@@ -165,8 +165,9 @@ def lit_colors(frame_data: FrameData) -> dict[int, float]:
     for layer in layer_numbers(frame_data):
         for weights, rows, lights in zip(layer.weights, layer.rows, light_on(layer), strict=True):
             for weight, row, light in zip(weights, rows, lights, strict=True):
-                sign = 0.0 if abs(weight) < NOTHING else 1.0 if weight > 0.0 else -1.0
-                found[row] = scale * light * sign
+                is_none = abs(weight) < NOTHING
+                sign = 1.0 if weight > 0.0 else -1.0 if weight < 0.0 else weight
+                found[row] = 0.0 if is_none else scale * light * sign
     return found
 
 
@@ -338,7 +339,7 @@ def draw_mark(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark, depth: f
     scale = canvas.scale
     zoom = min(sheet.zoom, GROWS * scale)
     points = [sheet.at(each) for each in mark.points]
-    if not all(math.isfinite(x + y) for x, y in [*points, (zoom, zoom)]):
+    if not math.isfinite(sum([x + y for x, y in points]) + zoom):
         return  # behind the eye
     color = with_opacity(color_of(theme, mark.color), mark.strength)
     first, last = points[0], points[len(points) - 1]
@@ -353,8 +354,13 @@ def draw_mark(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark, depth: f
     elif mark.kind == "dots":
         far = math.hypot(last[0] - first[0], last[1] - first[1])
         count = min(max(1, int(far / ((DOT + APART) * zoom))), MOST_DOTS)
-        starts = [between(first, last, i / count) for i in range(count)]
-        ends = [between(first, last, (i + DOT / (DOT + APART)) / count) for i in range(count)]
+        right, down, dot = (
+            (last[0] - first[0]) / count,
+            (last[1] - first[1]) / count,
+            DOT / (DOT + APART),
+        )
+        starts = [(first[0] + i * right, first[1] + i * down) for i in range(count)]
+        ends = [(x + dot * right, y + dot * down) for x, y in starts]
         canvas.segments(starts, ends, color, width=width, depth=depth)
     elif mark.kind == "words":
         write(canvas, theme, sheet, mark)
@@ -394,13 +400,6 @@ def draw_curve(
         along, height = on_curve(bends, mark.value)
         dot = [(x + 0.72 * half * along, y + 0.55 * half - up * (height - low))]
         canvas.segments(dot, dot, theme.lit, width=0.5 * half)
-
-
-def between(
-    start: tuple[float, float], end: tuple[float, float], part: float
-) -> tuple[float, float]:
-    """Return a point between two others."""
-    return start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1])
 
 
 def write(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark) -> None:

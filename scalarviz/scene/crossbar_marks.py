@@ -119,15 +119,12 @@ def light_on(layer: LayerNumbers) -> list[list[float]]:
     products = [
         [abs(weight * comes[i]) for i, weight in enumerate(weights)] for weights in layer.weights
     ]
-    known = [each for row in products for each in row if math.isfinite(each)]
+    known = [each for row in products for each in row if each < math.inf]
     most: float = max([0.0, *known])
     if most == 0.0:
         return [[1.0 for _ in row] for row in products]
     return [
-        [
-            DARK + (1.0 - DARK) * math.sqrt(each / most) if math.isfinite(each) else 1.0
-            for each in row
-        ]
+        [DARK + (1.0 - DARK) * (each / most) ** 0.5 if each < math.inf else 1.0 for each in row]
         for row in products
     ]
 

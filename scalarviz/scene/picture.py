@@ -377,6 +377,7 @@ class Picture:
         self.set_theme(theme)
         self._layout: Layout | None = None
         self._shown: Any = None
+        self._lit_by: object = None  # of the light on bars
         self._solid: tuple[object, ...] = (None,)
         self._lit: Any = None
         self._seen: tuple[Layout, object, Projection] | None = None
@@ -622,15 +623,15 @@ class Picture:
     def _set_cubes(self, frame_data: FrameData, lit: Lights) -> None:
         cubes = self._node(frame_data)
         shown = frame_data.cubes
-        if self._shown is not shown:
+        by_products = frame_data.layout.crossbar is not None and shown.color == "value"
+        if self._shown is not shown or (by_products and self._lit_by is not frame_data.buffers):
             cubes.scales(shown.color_scales, shown.size_scales)
-            cubes.numbers(shown.colors, shown.sizes)
-            self._shown = shown
-        if frame_data.layout.crossbar is not None and shown.color == "value":
-            colors = np.array(shown.colors, np.float64)
-            lit_rows = lit_colors(frame_data)
-            colors[[*lit_rows]] = [*lit_rows.values()]
+            colors = shown.colors
+            if by_products:
+                colors, lit_rows = np.array(colors, np.float64), lit_colors(frame_data)
+                colors[[*lit_rows]] = [*lit_rows.values()]
             cubes.numbers(colors, shown.sizes)
+            self._shown, self._lit_by = shown, frame_data.buffers
         cells = {} if lit.focus is None else {"focus": np.reshape(lit.focus.cells, (-1, 4))}
         outside = lit.outside
         if lit.focus is None and frame_data.layout.sequence is not None:

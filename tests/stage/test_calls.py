@@ -20,6 +20,7 @@ BEFORE, COUNTED = 20, 10  # pictures
 MOST = {"playing": 2_800, "camera": 10_000}
 # Three layers, each with a norm in three columns whose numbers are written, and an upright row.
 MORE = {
+    ("micrograd", "camera"): 10_500,  # lines, curves and numbers of 33 neurons
     ("normalized", "camera"): 11_000,
     ("expression", "camera"): 10_500,  # each number has the decimals from which results follow
     ("texture", "camera"): 10_500,  # outputs have the decimals of their error
