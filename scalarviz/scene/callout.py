@@ -67,11 +67,8 @@ def draw_told(
         return []
     if blame_in(frame_data) is not None:
         return draw_blamed(canvas, see, frame_data, taken, theme)
-    fans = seen_fans(see, frame_data.layout, canvas.scale)
     if frame_data.moment is not None and frame_data.moment.kind == "weight gradient":
         boxes = draw_weight(canvas, see, frame_data, caption, taken, theme)
-    elif any(each is not None and each.is_below for each in fans):
-        return []  # a panel would cover rows of the other layer
     elif len(caption.misses) > 0:
         boxes = draw_error(canvas, see, frame_data, caption, theme)
     else:

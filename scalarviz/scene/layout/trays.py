@@ -87,9 +87,7 @@ REST, BARS, SAYS = 0.4, 2.93, (0.96, 0.8)
 BEADS, STRUNG = (0.06, 0.12), 0.12  # radius before and after a normalization; gap
 BENDS = 8  # points of the curve of an activation to each side
 PASSING = 1.0  # from the rows to a skip connection
-FOLDED = 1.4  # aspect below which a second layer is below the first
-TALLER = 1.5  # rows of the second layer by those of the first, which are shorter
-NAMED = 0.6  # cells for the letter above biases
+NARROW_STAGE = 1.4  # maximum aspect of a stage whose cells are small
 
 Layered = Program | Chain
 Names = Mapping[str, Sequence[str]]
@@ -399,9 +397,6 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
     """
     size(stations)
     rows: list[Station] = [each for each in stations if each.kind == "rows"]
-    if aspect < FOLDED and len(stations) == 5 and [each.form for each in rows] == ["", "nested"]:
-        place_bands(stations, aspect, before)
-        return
     high = SEEN * HIGH + REST * any(each.form == "long" for each in rows)
     free = aspect * high - before - stations[0].neurons.aside
     for each in rows:  # if there is room, all cubes as large as their rows are high
@@ -428,7 +423,7 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
                     each.share = max(least, 0.9 * each.share)
                 for each in others:
                     each.step = max(NARROW_SCALE, 0.9 * each.step)
-    if collapse(stations, *STRIPS[aspect < FOLDED]):
+    if collapse(stations, *STRIPS[aspect < NARROW_STAGE]):
         place_all(stations, aspect, before)
         return
     least, fixed = along(stations, 1.0), along(stations, 0.0)
@@ -460,33 +455,6 @@ def collapse(
         each.strip, each.named = True, over
         stations[0].neurons = replace(stations[0].neurons, aside=aside)
     return len(small) > 0
-
-
-def place_bands(stations: list[Station], aspect: float, before: float) -> None:
-    """Place the second layer below the first one, with wires around the right side."""
-    inputs, first, hidden, second, outputs = stations
-    above, below = hidden.units.count, outputs.units.count
-    lanes = LANE * above + BEFORE
-    high = HIGH - 0.5 * RUN * above - RUNS - NAMED
-    pitch = min(PITCH, high / (above + 0.6 + TALLER * below))
-    inputs.pitch = min(PITCH, pitch * above / inputs.units.count)
-    middle = 0.5 * (HIGH - pitch * above)
-    for station, own, free, lift in (
-        (first, pitch, aspect * HIGH - before - lanes - 2.0 * inputs.half - 2.0, middle),
-        (second, TALLER * pitch, aspect * HIGH - 2.0, 0.5 * (TALLER * pitch * below - HIGH)),
-    ):
-        station.pitch, station.lift, station.named = own, lift, NAMED
-        most = free / (station.before.count + 1.0)
-        station.edge = min(LARGEST, own / ROOM, most / SLOT)
-        station.step = min(most, WIDE * station.edge)
-    hidden.pitch, hidden.lift, inputs.lift = pitch, middle, middle
-    outputs.pitch, outputs.lift = second.pitch, second.lift
-    for line in (inputs, hidden, outputs):
-        line.ball = min(BALL, 0.42 * line.pitch)
-    along(stations[:3], 1.0)
-    right = hidden.x + hidden.half + lanes
-    second.x = right - 0.5 * second.length - AFTER - GATE - 2.0 * outputs.half
-    outputs.x = right - outputs.half
 
 
 def size(stations: list[Station]) -> None:

@@ -121,22 +121,15 @@ class SeenFan:
         return max([x + radius for x, _, radius in self.starts]) + ASIDE * self.scale
 
     @cached_property
-    def is_below(self) -> bool:
-        """Whether the rows are below the input units, so that wires pass on the right."""
-        return self.form == "nested" and self.left < self.first
-
-    @cached_property
     def apart(self) -> float:
         """Distance between the lanes of wires, in pixels."""
-        if self.is_below:
-            return LANES * self.scale * 0.7
         room = self.left - self.first
         return max(0.5, min(LANES * self.scale, room / (self.count + 1)))
 
     @cached_property
     def runs(self) -> float:
         """Distance between the horizontal runs of wires, in pixels."""
-        return min(RUNS * self.scale, (0.5 * RUN if self.is_below else RUN) * self.cell)
+        return min(RUNS * self.scale, RUN * self.cell)
 
     @cached_property
     def arm(self) -> float:
@@ -256,10 +249,6 @@ def wire(fan: SeenFan, column: int) -> list[Point]:
         return [(x + radius, y), (fan.first, y), (fan.first, fan.bus), (down, fan.bus)]
     if fan.form != "nested":
         return [(x + radius, y), (down, y)]
-    if fan.is_below:
-        lane = fan.first + fan.apart * (fan.count - 1 - column)
-        run = above_band(fan) - LETTERS * fan.scale - fan.runs * column
-        return [(x + radius, y), (lane, y), (lane, run), (down, run)]
     lane = fan.first + fan.apart * column
     highest = min(fan.starts[0][1], fan.top - fan.runs * fan.count)
     run = highest + fan.runs * column

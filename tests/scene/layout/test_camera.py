@@ -520,7 +520,7 @@ def test_the_mouse_on_the_legend_of_several_opens_the_key_to_the_marks() -> None
     shown, parts = ComparedPicture(), Panes.of(2, 800, 500)
     legend = flat(shown, parts, surroundings(2)).legend
     assert legend is not None and legend.y == parts.band.y
-    assert text("legend.plus") in shown.words and text("marks.title") not in shown.words
+    assert text("legend.stands") in shown.words and text("marks.title") not in shown.words
     flat(shown, parts, surroundings(2, marks=True))
     assert text("marks.title") in shown.words
 

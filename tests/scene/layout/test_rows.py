@@ -40,6 +40,7 @@ from scalarviz.scene.layout.trays import CAMERA, HIGH, PITCH, trays_layout
 from scalarviz.scene.layout.walls import ROW, walls
 from scalarviz.scene.layout.ways import (
     LANES,
+    LEAST_SLOT,
     NARROWEST,
     RUNS,
     TRUNK,
@@ -65,10 +66,11 @@ from scalarviz.stage.stage import Stage
 from scalarviz.story.panel_words import adding_up, in_print
 from tests.scene.measures import DARK, Notes, projection, stage_of, trained
 from tests.scene.test_neuron_images import laid_out as laid_out_maps
-from tests.sessions import advanced, deep_networks, networks, picture_networks
+from tests.sessions import deep_networks, networks, picture_networks
 from tests.studio import Studio, at, between, framed, picked, shade
 
-SCENES = "rgb xor xnor circle normalized retrain digits micrograd 6-8-4-3 3-17-14-2".split()
+SCENES = ["normalized", "retrain", "digits", "normed 6-8-4-3", "normed 3-17-14-2", "tanh 3-8-3"]
+NESTED = ["normalized", "normed 3-8-3", "normed 6-8-4-3", "tanh 3-8-3", "tanh 3-6-6-3"]
 SIZES = [(1280, 800), (800, 500), (1920, 1080)]
 
 
@@ -130,22 +132,8 @@ def crosses(a: Any, b: Any, c: Any, d: Any) -> bool:
     return turn(a, b, c) * turn(a, b, d) < 0.0 and turn(c, d, a) * turn(c, d, b) < 0.0
 
 
-# On a phone the second layer stands below the first one.
-@pytest.mark.parametrize("name", ["rgb", "xor", "3-12-2"])
-def test_wires_come_round_the_right_side_to_a_layer_below_and_cross_no_other(name: str) -> None:
-    stage = stage_of(trained(name), (390, 844))
-    see = projection(stage)
-    known = known_fans(see, stage.frame_data().layout, 1.0)
-    first, second = [each.seen for each in known if each is not None]
-    assert second.is_below and not first.is_below
-    assert max(y for _, y in first.feet[-1]) < min(y for _, y in second.feet[0]) - second.slot
-    paths = [path for column in range(second.count) for path in wires(second, column)]
-    assert crossings(paths) == 0
-    assert all(see.box.x <= x <= see.box.right for path in paths for x, _ in path)
-
-
 @pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("name", ["rgb", "xor", "xnor", "circle", "normalized", "6-8-4-3"])
+@pytest.mark.parametrize("name", NESTED)
 def test_wires_of_a_layer_nest(name: str, size: tuple[int, int]) -> None:
     nested = [fan for fan in fans_of(name, size) if fan.form == "nested" and fan.wired]
     assert nested
@@ -160,9 +148,11 @@ def test_wires_of_a_layer_nest(name: str, size: tuple[int, int]) -> None:
         assert runs[-1] < fan.top + 1e-6  # above all cubes
 
 
-@pytest.mark.parametrize("name", ["rgb", "xor", "circle"])
+@pytest.mark.parametrize("name", ["normed 3-8-3", "tanh 3-8-3", "tanh 3-6-6-3"])
 def test_an_arm_leads_from_the_wire_of_a_unit_into_each_of_its_cubes(name: str) -> None:
-    for fan in fans_of(name, (1280, 800)):
+    fans = fans_of(name, (1280, 800))
+    assert len(fans) > 1
+    for fan in fans:
         for unit, column in np.ndindex(len(fan.ends), fan.count):
             path = way_in(fan, unit, column, 0.3)
             x, y = fan.feet[unit][column]
@@ -174,7 +164,7 @@ def test_an_arm_leads_from_the_wire_of_a_unit_into_each_of_its_cubes(name: str) 
 
 
 def test_products_end_in_their_gate_and_the_strongest_have_strands() -> None:
-    fan = fans_of("rgb", (1280, 800))[1]
+    fan = fans_of("tanh 3-8-3", (1280, 800))[1]
     terms = np.random.default_rng(1).normal(size=(3, 9)).tolist()
     strokes = products(fan, terms)
     for unit in range(3):
@@ -189,7 +179,7 @@ def test_products_end_in_their_gate_and_the_strongest_have_strands() -> None:
         assert [each.kind for each in strokes if each.unit == unit].count("rest") == 1
 
 
-@pytest.mark.parametrize("name", ["micrograd", "3-17-14-2"])
+@pytest.mark.parametrize("name", ["normed 3-17-14-2", "30-16-16-3"])
 def test_the_units_before_long_rows_stand_above_their_columns_once_more(name: str) -> None:
     stage, see = seen(name, (1280, 800))
     fans = [fan for fan in stage.plan.fans if fan.form == "long"]
@@ -209,7 +199,7 @@ def test_the_units_before_long_rows_stand_above_their_columns_once_more(name: st
 
 
 def test_a_long_row_of_one_neuron_stands_upright_behind_what_it_reads() -> None:
-    stage, see = seen("micrograd", (1280, 800))
+    stage, see = seen("normed 2-16-16-1", (1280, 800))
     fan = stage.plan.fans[-1]
     own = fan_seen(stage, see)(fan)
     assert fan.form == "upright"
@@ -226,7 +216,7 @@ def test_a_long_row_of_one_neuron_stands_upright_behind_what_it_reads() -> None:
 
 
 def test_bars_of_an_upright_row_begin_at_zero_and_are_to_scale() -> None:
-    stage, see = seen("micrograd", (1280, 800))
+    stage, see = seen("normed 2-16-16-1", (1280, 800))
     own, terms = fan_seen(stage, see)(stage.plan.fans[-1]), [(-1.0) ** i * i for i in range(17)]
     notes = Notes(1280, 800)
     row = OpenRow(0, 16, [1.0] * 17, terms, [0.1] * 17, terms, sum(terms), 1.0, 0.0, "", [])
@@ -244,7 +234,12 @@ def number_in(words: str) -> float:
 
 @pytest.mark.parametrize(
     ("name", "times"),  # also products from 10 on
-    [("xnor", 1.0), ("micrograd", 1.0), ("normalized", 1.0), ("normalized", 30.0)],
+    [
+        ("tanh 2-8-8-1", 1.0),
+        ("tanh 2-16-16-1", 1.0),
+        ("normalized", 1.0),
+        ("normalized", 30.0),
+    ],
 )
 def test_an_upright_row_has_its_arithmetic_beside_it(name: str, times: float) -> None:
     stage, see = seen(name, (1280, 800))
@@ -309,38 +304,33 @@ def test_the_way_to_red_ends_in_a_sum_that_adds_up_in_print() -> None:
 
 
 def test_a_row_is_opened_by_the_mouse_else_the_one_that_adds_most() -> None:
-    stage, _ = seen("micrograd", (1280, 800))
+    stage, _ = seen("normed 2-16-16-1", (1280, 800))
     data = stage.frame_data()
     line = data.layout.neurons[data.layout.fans[-1].before]
     said = data.buffers.values[line.values]
     last = data.weights[data.layout.fans[-1].all_rows[0, :16]]
     assert open_unit(1, data) == int(np.abs(said * last).argmax())
     fan = data.layout.fans[1]
-    hovered = data.with_numbers(hover_neuron=(line.values, 5))
+    hovered = data.with_numbers(hover_neuron=(data.layout.neurons[fan.after].values, 5))
     assert open_unit(1, hovered) == 5
     first = data.with_numbers(hover_neuron=(data.layout.neurons[0].values, 0))
     assert open_unit(1, first) == open_unit(1, data)
     assert fan.form == "long"
 
 
-def crowded(*sizes: int) -> sv.Session:
-    network = sv.Network([2, *sizes, 1], "tanh", seed=0)
-    return advanced(sv.Session(network, sv.data.Circle(), engine="python"), 3)
-
-
 @pytest.mark.parametrize(
-    ("hidden", "size", "strips"),
+    ("name", "size", "strips"),
     [
-        ((4, 2), (500, 500), 0),
-        ((8, 8), (1280, 800), 0),
-        ((12, 12, 12), (1280, 800), 3),
-        ((6, 4), (500, 500), 3),
+        ("tanh 2-4-2-1", (500, 500), 0),
+        ("tanh 2-8-8-1", (1280, 800), 0),
+        ("tanh 2-12-12-12-1", (1280, 800), 3),
+        ("tanh 2-6-4-1", (500, 500), 3),
     ],
 )
 def test_rows_of_small_cubes_are_strips_without_wires_and_one_is_opened_above_them(
-    hidden: tuple[int, ...], size: tuple[int, int], strips: int
+    name: str, size: tuple[int, int], strips: int
 ) -> None:
-    stage = stage_of(crowded(*hidden), size)
+    stage = stage_of(trained(name), size)
     data, see = stage.frame_data(), projection(stage)
     pairs = zip(data.layout.fans, known_fans(see, data.layout, 1.0), strict=True)
     found = [(carried(fan, data), each.seen) for fan, each in pairs if each and fan.form == "strip"]
@@ -352,14 +342,14 @@ def test_rows_of_small_cubes_are_strips_without_wires_and_one_is_opened_above_th
     assert len(boxes) == (strips > 0)
     for box in boxes:
         assert box.bottom < min(fan.top for _, fan in found) and box.y >= see.box.y
-        assert slot_of(box.width, hidden[-2] + 1, 1.0) >= 20.0 * NARROWEST
+        assert slot_of(box.width, len(found[-1][1].feet[0]), 1.0) >= 20.0 * NARROWEST
 
 
 def test_a_strip_stays_open_while_it_plays_and_the_mouse_opens_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     opened: list[tuple[int, int]] = []
-    stage = stage_of(crowded(12, 12, 12), (1280, 800))
+    stage = stage_of(trained("tanh 2-12-12-12-1"), (1280, 800))
     see, data = projection(stage), stage.frame_data()
     made = open_row(2, 0, data)
     monkeypatch.setattr(long_rows, "open_row", lambda *row: opened.append(row[:2]) or made)
@@ -382,7 +372,9 @@ def test_a_gate_has_the_curve_of_a_layer_of_a_compiled_function() -> None:
 
 
 def test_rows_and_columns_are_level_and_upright() -> None:
-    for fan in fans_of("rgb", (1280, 800)):
+    fans = fans_of("tanh 3-8-3", (1280, 800))
+    assert len(fans) == 2
+    for fan in fans:
         for feet in fan.feet:
             assert np.ptp([y for _, y in feet]) < 0.01
         for column in zip(*fan.feet, strict=True):
@@ -390,9 +382,9 @@ def test_rows_and_columns_are_level_and_upright() -> None:
 
 
 def test_the_longest_rows_give_way_first() -> None:
-    first, second = fans_of("rgb", (1280, 800))
+    first, second = fans_of("tanh 3-8-3", (1280, 800))
     assert first.slot > 1.2 * second.slot
-    sides = fans_of("xor", (1280, 800))
+    sides = fans_of("tanh 2-4-3", (1280, 800))
     assert min(each.slot for each in sides) > first.slot
 
 
@@ -408,8 +400,7 @@ def test_a_camera_near_the_front_keeps_what_is_level_level() -> None:
 
 
 def test_sizes_are_volumes() -> None:
-    session = sv.Session(sv.Network([2, 1], seed=0), (np.zeros((1, 2)), np.zeros((1, 1))), "mse")
-    plate = stage_of(session, (640, 400)).plan.plates[0]
+    plate = stage_of(trained("30-8-3"), (640, 400)).plan.plates[0]
     halves = plate.halves(np.array([1.0, 0.125, 0.0, 8.0, np.nan]), 1.0) / plate.half
     assert halves == pytest.approx([1.0, 0.5, 0.3, 1.06, 1.0])
 
@@ -1040,12 +1031,12 @@ def test_long_rows_without_a_place_are_walls_by_themselves() -> None:
 
 
 def test_eight_weights_of_a_last_neuron_stand_upright_so_that_slots_are_wide() -> None:
-    stage = stage_of(trained("xnor"), (1280, 800))
+    stage = stage_of(trained("tanh 2-8-8-1"), (1280, 800))
     see, layout = projection(stage), stage.frame_data().layout
     assert [fan.form for fan in layout.fans] == ["", "nested", "upright"]
     slots = [known.seen.slot for known in known_fans(see, layout, 1.0) if known is not None]
-    assert min(slots) >= 27.0  # beside the arithmetic of the last one
-    few = stage_of(trained("circle"), (1280, 800)).frame_data().layout
+    assert min(slots) >= LEAST_SLOT  # beside the arithmetic of the last one
+    few = stage_of(trained("tanh 2-4-3-1"), (1280, 800)).frame_data().layout
     assert [fan.form for fan in few.fans] == ["", "nested", "nested"]
 
 
