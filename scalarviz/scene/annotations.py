@@ -78,12 +78,12 @@ def draw_push(
 
     Args:
         words: text above the arrow, such as the error signal
-        upright: whether the arrow is to the left of the box, upwards or downwards
+        upright: whether the arrow is on the left end of the box, upwards or downwards
     """
     scale = canvas.scale
     long: float = scale * max(ARROW[0], ARROW[1] * min(1.0, abs(share)))
     if upright:
-        x, y = box.x - OVER * scale, box.y + 0.5 * box.height
+        x, y = box.x + TIP * scale, box.y + 0.5 * box.height
         half = 0.5 * long if share > 0.0 else -0.5 * long
         tip = y - half, TIP * scale * (1.0 if share > 0.0 else -1.0)
         ends = [(x - 0.7 * abs(tip[1]), tip[0] + tip[1]), (x, tip[0])]

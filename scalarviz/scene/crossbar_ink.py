@@ -16,6 +16,7 @@ from scalarviz.scene.crossbar_marks import (
     HEAD,
     LayerNumbers,
     Mark,
+    crossbar_frames,
     crossbar_lines,
     crossbar_marks,
     crossbar_notes,
@@ -174,7 +175,7 @@ def lit_colors(frame_data: FrameData) -> dict[int, float]:
 def draw_crossbar_lines(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
 ) -> None:
-    """Draw the lines of a crossbar, behind its bars."""
+    """Draw the lines of a crossbar and the frames of its lanes, behind its bars."""
     placed = frame_data.layout.crossbar
     if placed is not None:
         sheet = Sheet(placed, see)
@@ -182,8 +183,12 @@ def draw_crossbar_lines(
         moment = frame_data.moment
         backward = moment is not None and moment.kind in BACK
         lanes = lanes_shown(frame_data, placed)
+        wide, unit = frame_data.layout.plates[0].wide / PIXEL, bar_unit(frame_data)
+        frames: list[Mark] = []
+        if see.camera.is_front:
+            frames = crossbar_frames(placed, layers, wide, unit, lanes)
         lines = crossbar_lines(placed, layers, lanes, backward=backward)
-        for mark in [*lines, *pulls_in(frame_data, layers)]:
+        for mark in [*frames, *lines, *pulls_in(frame_data, layers)]:
             draw_mark(canvas, theme, sheet, mark, BEHIND[0])
 
 
@@ -244,35 +249,71 @@ def draw_crossbar_marks(
 ) -> None:
     """Draw what is written on a crossbar."""
     placed = frame_data.layout.crossbar
+    if placed is not None:
+        sheet = Sheet(placed, see)
+        for mark in marks_in(canvas, see, frame_data):
+            draw_mark(canvas, theme, sheet, mark, -1.0)
+
+
+def marks_in(canvas: Canvas2D, see: Projection, frame_data: FrameData) -> list[Mark]:
+    """Return what is written on a crossbar; nothing if the view is rotated."""
+    placed = frame_data.layout.crossbar
     if placed is None or not see.camera.is_front:
-        return
-    sheet, layers = Sheet(placed, see), layer_numbers(frame_data)
-    plate = frame_data.layout.plates[0]
-    unit = 2.0 * plate.half / PIXEL / float(frame_data.cubes.size_scales[0])
+        return []
+    layers, unit = layer_numbers(frame_data), bar_unit(frame_data)
     asked = [*first_rows(frame_data)]
     if frame_data.look.numbers and placed.cells.wide >= ROOM and placed.cells.high >= 0.5 * ROOM:
         asked = [row for layer in layers for rows in layer.rows for row in rows]
     lanes = lanes_shown(frame_data, placed)
-    marks = crossbar_marks(placed, layers, plate.wide / PIXEL, unit, asked, lanes)
+    wide = frame_data.layout.plates[0].wide / PIXEL
+    marks = crossbar_marks(placed, layers, wide, unit, asked, lanes)
     marks += reasons_in(frame_data, placed)
     if frame_data.layout.neurons[0].square:
         marks += input_values(placed, layers[0].comes)
     marks = [each for each in marks if not is_out_of_focus(frame_data, each)]
-    for mark in marks:
-        draw_mark(canvas, theme, sheet, mark, -1.0)
-    taken = [box_of(canvas, sheet, each) for each in marks if each.kind in ("words", "token")]
-    room = see.box.inside(-EDGE * canvas.scale)
+    if placed.enlarged > 1.0:
+        return marks
     lines = frame_data.layout.neurons
     pictured = lines[0].names if lines[1].square else ()
-    notes = crossbar_notes(placed, layers, unit, pictured, lanes) if placed.enlarged == 1.0 else []
+    notes = crossbar_notes(placed, layers, unit, pictured, lanes)
+    return [*marks, *notes_with_room(canvas, see, placed, marks, notes)]
+
+
+def notes_with_room(
+    canvas: Canvas2D,
+    see: Projection,
+    placed: Crossbar,
+    marks: Sequence[Mark],
+    notes: Sequence[Sequence[Sequence[Mark]]],
+) -> list[Mark]:
+    """Return the words of each note that meet no other words, if any."""
+    sheet = Sheet(placed, see)
+    found: list[Mark] = []
+    taken = [box_of(canvas, sheet, each) for each in marks if each.kind in ("words", "token")]
+    room = see.box.inside(-EDGE * canvas.scale)
     for note in notes:
         for words in note:
             boxes = [box_of(canvas, sheet, each) for each in words]
             if all(is_free(box, room, taken) for box in boxes):
-                for mark in words:
-                    draw_mark(canvas, theme, sheet, mark, -1.0)
+                found += words
                 taken += boxes
                 break
+    return found
+
+
+def boxes_of_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData) -> list[Box]:
+    """Return the boxes of what is written on a crossbar."""
+    placed = frame_data.layout.crossbar
+    if placed is None:
+        return []
+    sheet = Sheet(placed, see)
+    marks = [each for each in marks_in(canvas, see, frame_data) if each.words]
+    return [box_of(canvas, sheet, each) for each in marks]
+
+
+def bar_unit(frame_data: FrameData) -> float:
+    """Return the height of the bar of 1 in pixels of the crossbar."""
+    return 2.0 * frame_data.layout.plates[0].half / PIXEL / float(frame_data.cubes.size_scales[0])
 
 
 def is_free(box: Box, room: Box, taken: Sequence[Box]) -> bool:
@@ -330,8 +371,16 @@ def is_out_of_focus(frame_data: FrameData, mark: Mark) -> bool:
 
 def color_of(theme: Theme, name: str) -> str:
     """Return a color of the theme; "negative" and "positive" are those of numbers."""
-    known = {"faint": theme.faint, "ink": theme.ink, "lit": theme.lit, "quiet": theme.quiet}
-    return known.get(name) or theme.signs[1 if name == "positive" else 0]
+    known = {
+        "faint": theme.faint,
+        "ink": theme.ink,
+        "lit": theme.lit,
+        "quiet": theme.quiet,
+        "push": theme.push,
+        "negative": theme.signs[0],
+        "positive": theme.signs[1],
+    }
+    return known[name]
 
 
 def draw_mark(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark, depth: float) -> None:

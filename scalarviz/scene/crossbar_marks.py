@@ -206,13 +206,24 @@ def pull_marks(
             width = HAIR + WIDEST * abs(pull) / top
             ends = [after.neuron(unit), after.weight(unit, neuron)]
             found.append(Mark("arrow", ends, "push", width, strength=PULLED))
-        ends = [after.end(neuron), after.source(neuron)]
+        ends = [after.end(neuron), rim_of(placed, layer, neuron)]
         found.append(Mark("arrow", ends, "push", 2.0 * HAIR + 1.0))
     if of_weights:
         board = placed.boards[layer]
         ends = [board.neuron(neuron), board.begin(neuron)]
         found.append(Mark("arrow", ends, "push", 2.0 * HAIR + 1.0))
     return found
+
+
+def rim_of(placed: Crossbar, layer: int, neuron: int) -> tuple[float, float]:
+    """Return where an error signal from the next layer reaches a neuron, or its number below it."""
+    board, after = placed.boards[layer], placed.boards[layer + 1]
+    x, y = after.source(neuron)
+    to_x, to_y = after.end(neuron)
+    far = 0.5 * placed.sizes[layer + 1] + TIP + placed.below(board) * (to_y > y)
+    right = 1.0 if to_x > x else -1.0 if to_x < x else 0.0
+    down = 1.0 if to_y > y else -1.0 if to_y < y else 0.0
+    return x + far * right, y + far * down
 
 
 def has_lane(lanes: Sequence[Lane], layer: int, neuron: int) -> bool:
@@ -259,7 +270,7 @@ def crossbar_marks(
                 found.append(Mark("curve", [place], "quiet", CURVE, value=value, bends=layer.bends))
         for j, (weights, rows) in enumerate(zip(layer.weights, layer.rows, strict=True)):
             if has_lane(lanes, number, j):
-                found += lane_marks(placed, board, layer, j, wide, unit)
+                found += lane_marks(placed, board, layer, j, wide, unit)[1:]
                 continue
             for i, weight in enumerate(weights):
                 if has_numbers or rows[i] in asked:
@@ -364,7 +375,10 @@ def places_of(said: str) -> int:
 def lane_marks(
     placed: Crossbar, board: Board, layer: LayerNumbers, neuron: int, wide: float, unit: float
 ) -> list[Mark]:
-    """Return the products of a neuron beside its bars, with their sum; numbers close as printed."""
+    """Return the frame of a lane, then the products beside the bars and their sum.
+
+    Numbers close as printed.
+    """
     weights, rows, total = layer.weights[neuron], layer.rows[neuron], layer.sums[neuron]
     comes = [*layer.comes, 1.0][: len(weights)]
     low = low_of(weights, unit)
@@ -434,7 +448,8 @@ def lane_sum(
             left, up = x + 0.5 * CURVE + 6.0, LINE * is_bent
             lines = [((left, y - up), said), ((left, y + up), bent)]
         else:  # beside the neuron, above its answer
-            place = x + half + 8.0, board.ball - 1.7 * LINE
+            wide = max(half, 0.5 * LETTER * len(total))  # its number may be wider
+            place = x + wide + 8.0, board.ball - 1.7 * LINE
             lines = [(place, f"{said}; {bent}" if is_bent else said)]
     anchor, of = "left" if board.across else "right", (layer.buffer, neuron)
     return [
@@ -478,6 +493,22 @@ def frame_of(placed: Crossbar, board: Board, neuron: int, below: float) -> Mark:
         left = min(first[0], x) - max(0.36 * cells.wide, half) - PAD
         corners = [(left, top), (x + half + PAD, y + below + 30.0)]
     return Mark("frame", corners, "lit", strength=0.6)
+
+
+def crossbar_frames(
+    placed: Crossbar,
+    layers: Sequence[LayerNumbers],
+    wide: float,
+    unit: float,
+    lanes: Sequence[Lane],
+) -> list[Mark]:
+    """Return the frames around lanes; the arguments are those of `crossbar_marks`."""
+    found: list[Mark] = []
+    for lane in lanes:
+        board = placed.boards[lane.layer]
+        layer = layers[lane.layer]
+        found += lane_marks(placed, board, layer, lane.neuron, wide, unit)[:1]
+    return found
 
 
 def crossbar_notes(

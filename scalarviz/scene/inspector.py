@@ -11,6 +11,7 @@ from scalarviz.scene.annotations import around_ball
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.charts import draw_history
+from scalarviz.scene.crossbar_ink import boxes_of_marks
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
@@ -342,6 +343,7 @@ def tooltip_box(
         (RESULT, [division.headline, *outputs_of(see, frame_data, scale)]),
         (ENDS, messages),
         (ENDS, [each.box for each in numbers]),
+        (ENDS, boxes_of_marks(canvas, see, frame_data)),
         (ENDS, arithmetic_of(see, frame_data.layout, scale)),
         (ENDS, numbers_below(see, frame_data.layout, scale)),
         (ENDS, [box and box.inside(-1.0) for box in ends]),

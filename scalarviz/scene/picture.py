@@ -453,7 +453,6 @@ class Picture:
             draw_ghosts(part, see, frame_data, theme)
             pushed = draw_pushes(part, see, frame_data, theme)
             found = draw_scenery(part, see, frame_data, lit, theme, scale, above)
-            draw_crossbar_marks(part, see, frame_data, theme)
             draw_ways(part, see, frame_data, theme, blame_in_formula(frame_data))
             opened = draw_kernel_rows(part, see, frame_data, theme)
             return replace(found, boxes=[*found.boxes, *opened]), pushed
@@ -471,6 +470,7 @@ class Picture:
         def marks(part: Canvas2D) -> tuple[list[Box], Box | None, list[Box]]:
             taken.boxes += draw_sequence_marks(part, see, frame_data, theme)
             draw_chosen(part, see, frame_data, theme)
+            draw_crossbar_marks(part, see, frame_data, theme)  # over brackets
             frozen = frame_data.cubes.frozen
             if frame_data.layout.marks:
                 hold_arrays(part, see, frame_data, theme)

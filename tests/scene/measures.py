@@ -183,7 +183,9 @@ def layers_of(kind: str, sizes: Sequence[int]) -> list[Any]:
     for inputs, outputs in hidden:
         found.append(sv.Dense(inputs, outputs, curve))
         found += [sv.LayerNorm(outputs)] * (kind == "normed")
-    return [*found, sv.Dense(*last), *[sv.Softmax(last[1])] * (kind == curve)]
+    if kind != curve:
+        return [*found, sv.Dense(*last)]
+    return [*found, sv.Dense(*last, curve), sv.Softmax(last[1])]
 
 
 def dense_session(name: str) -> sv.Session:
