@@ -161,7 +161,8 @@ def needed_by(
 ) -> dict[int, float]:
     """Return the number whose bar may be as high as two lines are apart, so that bars never meet.
 
-    A bar that hangs and the one that stands below it share the distance of their lines.
+    A bar that hangs and the one that stands below it share the distance of their lines. Bars of
+    biases do not meet neurons either.
 
     Args:
         layers: for each plate, its layer if that has a separate scale, else -1
@@ -179,6 +180,10 @@ def needed_by(
         apart = np.where(x[1:] - x[:-1] < NEAR, y[:-1] - y[1:], np.inf)
         pitch = 2.0 * own[0].half
         need = (shared * pitch / ((1.0 - FREE) * apart)).max(initial=0.0)
+        for plate in own:
+            if plate.free:
+                toward = np.nan_to_num(numbers[plate.feet[1]]) * np.sign(plate.free)
+                need = max(need, toward.max() * pitch / abs(plate.free))
         found[layer] = max(float(need), float(np.abs(shown).max(initial=0.0)) / HIGHEST)
     return found
 

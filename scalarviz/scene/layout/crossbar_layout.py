@@ -343,7 +343,10 @@ def plates_of(
         last, about = range(count, count + 1), ("bias", place, operation.layer)
         own = 1 if stride == count else stride
         first = operation.biases - count
-        found += [plate_of(placed, layer, units, last, first, own, about) for units in neurons]
+        biases = [plate_of(placed, layer, units, last, first, own, about) for units in neurons]
+        far = abs(board.ball - board.inputs[count]) - 0.5 * placed.size_of(board)
+        free = -board.way * PIXEL * far if board.across else 0.0
+        found += [replace(each, free=free) for each in biases]
     return found
 
 

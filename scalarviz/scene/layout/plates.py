@@ -88,6 +88,8 @@ class Plate:
         wide, deep: half the width and half the depth of bars; 0 (default) for cubes. A bar stands
             on the middle of its cell if its number is positive, and hangs from it otherwise
         rise: components of the way up along the columns and along the rows, for bars
+        free: distance from the middles of the cells up to the neurons above bars, or negative, down
+            to those below; 0 if there are none
     """
 
     first: int
@@ -107,6 +109,7 @@ class Plate:
     wide: float = 0.0
     deep: float = 0.0
     rise: tuple[float, float] = (0.0, 0.0)
+    free: float = 0.0
 
     @cached_property
     def _corners(self) -> dict[float, FloatArray]:
