@@ -13,7 +13,16 @@ from scalarviz.scene.crossbar_marks import LayerNumbers, Mark, pull_marks
 from scalarviz.scene.layout.crossbar_layout import Crossbar
 from scalarviz.scene.marks import cube_boxes, draw_pushes, pushed_rows
 from scalarviz.stage.stage import Stage
-from tests.scene.measures import DARK, Notes, at_each_operation, projection, stage_of, trained
+from tests.scene.measures import (
+    DARK,
+    Notes,
+    at_each_operation,
+    covered_numbers,
+    look,
+    projection,
+    stage_of,
+    trained,
+)
 
 SCENES = ["rgb", "circle", "xor", "xnor", "micrograd"]
 every_scene = pytest.mark.parametrize("name", SCENES)
@@ -104,6 +113,11 @@ def test_no_words_meet_others_and_all_are_on_the_stage(name: str) -> None:
         others = [other for other in boxes[i + 1 :] if other.inside(1.0).meets(box.inside(1.0))]
         assert not others, (box, others)
         assert see.box.inside(-16.0).has(box.x, box.y) and box.right < 1280.0
+
+
+def test_a_number_wider_than_its_neuron_has_its_sum_beside_it() -> None:
+    stage = stage_of(trained("micrograd"), (1280, 800))
+    assert covered_numbers(stage, look(stage)) == []
 
 
 class Lines(Notes):
