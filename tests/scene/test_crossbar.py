@@ -1,4 +1,4 @@
-"""What is written on a crossbar: numbers beside their bars, sums that close, and arrows."""
+"""Texts of a crossbar: numbers beside their bars, sums that close, and arrows."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_number_is_its_weight_at_the_printed_digits_and_beside_its_bar(name: s
                 assert right < x < right + 0.6 * placed.cells.wide
                 assert abs(y - level) < 0.5 * placed.cells.high
                 checked += 1
-    few = {"xnor": 9, "micrograd": 17}  # those of a lane
+    few = {"xnor": 9, "micrograd": 17}  # the weights of a lane
     assert checked == few.get(name, len(stage.session.network.bank))
 
 

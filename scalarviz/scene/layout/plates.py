@@ -89,7 +89,7 @@ class Plate:
             on the middle of its cell if its number is positive, and hangs from it otherwise
         rise: components of the way up along the columns and along the rows, for bars
         free: distance from the middles of the cells up to the neurons above bars, or negative, down
-            to those below; 0 if there are none
+            to those below; 0 without neurons there
     """
 
     first: int
