@@ -71,20 +71,15 @@ def replace_file(path: object, data: Data) -> None:
 def check_place(path: object) -> None:
     """Raise FileError if `path` cannot be written; to be called before long work."""
     given = as_path(path)
+    missing = f"folder not found: {shown(given.parent)}: create it first"
     try:
         target = Path(os.path.realpath(given))
-        mode = target.parent.stat().st_mode
-    except FileNotFoundError:
-        mode = 0
-    except OSError as error:
-        raise unsaved(given, error) from error
-    require(
-        stat.S_ISDIR(mode),
-        f"folder not found: {shown(given.parent)}: create it first",
-        FileError,
-    )
-    try:
+        require(stat.S_ISDIR(target.parent.stat().st_mode), missing, FileError)
         permissions_of(target, given)
+    except FileNotFoundError as error:
+        if error.filename is None:  # raised by os.getcwd
+            missing = "the current folder was removed: change to another one"
+        raise FileError(missing) from error
     except OSError as error:
         raise unsaved(given, error) from error
     try:

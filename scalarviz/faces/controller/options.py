@@ -524,6 +524,9 @@ CLICKS = {
         r"write sv\.Session\(\.\.\., metrics=\['\w+'\], every=100\)"
         r"(, with data that hold samples out)?"
     ): "unmeasured",
+    re.compile(
+        r"write s\.on_step\(f\), where f\(view\) sees the step and calls view\.stop\(reason\)"
+    ): "condition",
     re.compile(r"drop the picture on `scalarviz watch texture`"): "texture",
     re.compile(
         r"register (it|the original) with sv\.\w+\(\.\.\.\) before loading"

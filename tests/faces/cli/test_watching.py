@@ -591,7 +591,10 @@ refuse_to_train = Mock(side_effect=AssertionError("a step was taken"))
         ),
         ("--fps 0", "--fps is for videos, .mp4 or .gif, but NAME is not a video: leave it out"),
         ("--every 2", "--every is for videos, .mp4 or .gif, but NAME is not a video: leave it out"),
-        ("--operations", "--operations is for videos, .mp4 or .gif, and NAME is none"),
+        (
+            "--operations",
+            "--operations is for videos, .mp4 or .gif, but NAME is not a video: leave it out",
+        ),
         ("--film", "--film is for videos, .mp4 or .gif, but NAME is not a video: leave it out"),
     ],
 )
@@ -678,13 +681,12 @@ def test_a_long_training_and_a_long_video_have_bars(render: Any, clock: Clock, t
 
 @pytest.mark.some(1)
 @pytest.mark.usefixtures("opengl")
-@pytest.mark.parametrize("name", ["x.png", "x.html"])
+@pytest.mark.parametrize(("name", "writer"), [("x.png", "render"), ("x.gif", "encoders")])
 def test_what_fails_to_be_drawn_is_saved(
-    render: Any, name: str, monkeypatch: pytest.MonkeyPatch
+    render: Any, name: str, writer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "scalarviz.stage.render.replace_file", Mock(side_effect=FileError("the disk is full"))
-    )
+    full = Mock(side_effect=FileError("the disk is full"))
+    monkeypatch.setattr(f"scalarviz.stage.{writer}.replace_file", full)
     assert render(*SMALL, "-o", name, "--save", "it.safetensors")[0] == 1
     assert sv.Session.load("it.safetensors").step_index == 3
     with pytest.MonkeyPatch.context() as patch:

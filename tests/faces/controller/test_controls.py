@@ -508,6 +508,8 @@ LED_TO = [
         lambda controller, folder: controller.do(lambda: controller.session.to("python", "mixed")),
     ),
     ("unmeasured", inverting, use("stop when", "held-out accuracy > 0.5")),
+    ("condition", inverting, use("stop when", "weight 7 > 0")),
+    ("condition", inverting, use("stop when", "loss < 1 and loss > 0")),
     (
         "texture",
         inverting,
