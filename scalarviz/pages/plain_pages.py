@@ -34,7 +34,7 @@ a:hover, a:focus-visible { border-color: var(--accent); outline: 2px solid var(-
 h2 { margin: 0; padding: .9rem 1.1rem 1.1rem; font-size: 1.15rem; color: var(--accent); }
 """
 )
-POLICY = "default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'"
+POLICY = "default-src 'none'; img-src data:; style-src {style}; base-uri 'none'; form-action 'none'"
 
 
 def index_of(files: Iterable[str]) -> bytes:
@@ -91,7 +91,9 @@ button { padding: .8rem; border: 0; border-radius: 12px; background: var(--accen
   color: var(--ground); font-weight: 650; cursor: pointer; }
 """
 )
-TOKEN_POLICY = "default-src 'none'; style-src {style}; base-uri 'none'; form-action 'self'"
+TOKEN_POLICY = (
+    "default-src 'none'; img-src data:; style-src {style}; base-uri 'none'; form-action 'self'"
+)
 
 
 def token_page(words: str) -> bytes:

@@ -210,11 +210,12 @@ def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) ->
     page.frame.click("#on")
     page.wait(lambda: page.step == 1)
     assert page.frame.evaluate(FIELDS_OF_SHEET) == before
-    page.do("run('undo')")
-    page.wait(lambda: page.step == 30 and page.app("state.value.length") == 31)
+    page.do("setSheet(true)")
+    page.frame.click("[data-row='remove neuron']")
+    page.wait(lambda: page.step == 0 and page.app("state.value.length") == 31)
     page.rest(0.3)
     assert page.frame.evaluate(FIELDS_OF_SHEET) == before
-    assert page.frame.evaluate(AXIS) == [0, 0, 30] and page.complaints == []
+    assert page.frame.evaluate(AXIS) == [-31, 0, 0] and page.complaints == []
     page.page.context.close()
 
 
