@@ -225,7 +225,7 @@ def run_examples(path: Path) -> int:
             continue
         test = doctest.DocTestParser().get_doctest(code, names, path.name, str(path), line)
         said: list[str] = []
-        doctest.DocTestRunner().run(test, out=said.append, clear_globs=False)
+        doctest.DocTestRunner(verbose=False).run(test, out=said.append, clear_globs=False)
         assert not said, "".join(said)
         names = test.globs
     return len(blocks)

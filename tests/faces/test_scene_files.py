@@ -380,6 +380,7 @@ def test_every_scene_takes_every_option_or_says_why_not(name: str, given: dict[s
     own = own_options(scene)
     formula = {"activation", "init", "bias", "seed"}
     only = {"expression": formula, "micrograd": formula, "retrain": {"init", "bias"}}
+    only |= {"adder": {"bias"}, "names": {"bias"}}  # a Residual is in their networks
     refuses = [each for each in given if each in only.get(name, ()) and each not in own]
     if refuses:
         refused(InputError, refuses[0]).by(show, scene, **usual, **given)
@@ -467,7 +468,7 @@ WRONG = {
     "a package that is missing": (
         "\nimport no_such_package_at_all\n",
         "mine.py, line 2: ModuleNotFoundError: No module named 'no_such_package_at_all': install "
-        "the package that has it, or correct the name",
+        "the missing package, or correct the name",
     ),
     "a module of scalarviz that is gone": (
         "from scalarviz.view.show import Show\n",
@@ -503,7 +504,7 @@ WRONG = {
         "mine.py, line 2: SystemExit: done",
     ),
     "bytes that are no text": (b"x = '\xff'\n", "mine.py.*SyntaxError: .*utf-8"),
-    "no function": ("scene = 3\n", "mine.py has no function called scene"),
+    "no function": ("scene = 3\n", "mine.py has no function named scene"),
 }
 VERBS = ("watch", "render", "train")
 
