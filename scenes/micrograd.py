@@ -60,7 +60,7 @@ def scene(
     )
     return Show(
         session,
-        about="Each cube is one Value, and each row of cubes a neuron; its bias is the last.",
+        about="Each cube is one Value, and each line of cubes a neuron; its bias is the last.",
         title="A network learns two moons",
         task="Task: say of every point: upper moon (teal) or lower moon (lime)?",
         hint="scalarviz watch micrograd --hidden 4",

@@ -255,16 +255,10 @@ def draw_crossbar_marks(
             draw_mark(canvas, theme, sheet, mark, -1.0)
 
 
-<<<<<<< HEAD
 def marks_in(canvas: Canvas2D, see: Projection, frame_data: FrameData) -> list[Mark]:
     """Return what is written on a crossbar; nothing if the view is rotated."""
     placed = frame_data.layout.crossbar
     if placed is None or not see.camera.is_front:
-=======
-def marks_in(placed: Crossbar, see: Projection, frame_data: FrameData) -> list[Mark]:
-    """Return the texts and curves of a crossbar; none if the view is rotated."""
-    if not see.camera.is_front:
->>>>>>> 21dfe7d1a (Docstrings name texts)
         return []
     layers, unit = layer_numbers(frame_data), bar_unit(frame_data)
     asked = [*first_rows(frame_data)]
@@ -457,50 +451,9 @@ def draw_curve(
         canvas.segments(dot, dot, theme.lit, width=0.5 * half)
 
 
-<<<<<<< HEAD
 def write(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark) -> None:
     """Write the text of a mark, vertically centered at its point."""
     x, y = sheet.at(mark.points[0])
-=======
-def between(
-    start: tuple[float, float], end: tuple[float, float], part: float
-) -> tuple[float, float]:
-    """Return a point between two others."""
-    return start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1])
-
-
-def boxes_of_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData) -> list[Box]:
-    """Return the boxes of the texts of a crossbar."""
-    placed = frame_data.layout.crossbar
-    found: list[Box] = []
-    if placed is None:
-        return found
-    sheet = Sheet(placed, see)
-    zoom = min(sheet.zoom, GROWS * canvas.scale)
-    for mark in [each for each in marks_in(placed, see, frame_data) if each.words != ""]:
-        x, y = sheet(mark.points[0])
-        size = letters_of(mark, zoom, canvas.scale)
-        wide = canvas.measure(mark.words, size=size, bold=mark.bold)
-        part = {"left": 0.0, "center": 0.5, "right": 1.0}[anchor_of(mark)]
-        found.append(Box(x - part * wide, y - 0.5 * size, wide, size))
-    return found
-
-
-def anchor_of(mark: Mark) -> str:
-    """Return which point of the text of a mark is at its place."""
-    return "center" if mark.kind == "token" else mark.anchor
-
-
-def letters_of(mark: Mark, zoom: float, scale: float) -> float:
-    """Return the size of the letters of a mark."""
-    return mark.size * (zoom if mark.kind == "token" else max(zoom, 0.9 * scale))
-
-
-def write(
-    canvas: Canvas2D, theme: Theme, place: tuple[float, float], mark: Mark, zoom: float
-) -> None:
-    """Write the text of a mark, vertically centered at a point."""
->>>>>>> 21dfe7d1a (Docstrings name texts)
     color = color_of(theme, mark.color)
     if mark.color in ("negative", "positive"):
         color = mixed(color, theme.ink, MIXED)
