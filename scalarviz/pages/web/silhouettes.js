@@ -2,6 +2,7 @@
 // scene/silhouettes.py.
 
 import { Ball, outline_of } from "./story/annotations.js";
+import { HALF } from "./story/plates.js";
 import { along3, minus3, row3 } from "./projection.js";
 
 const GRID = [25, 7]; // points of a box that are looked at
@@ -37,7 +38,7 @@ export function spheres_in_sight(see, { neurons }) {
 
 /** Return the convex outlines of plates and images in front of the camera. */
 export function polygons_seen(see, { plates, neurons }) {
-  const points = plates.map((plate) => plate.corners(plate.half / plate.unit));
+  const points = plates.map((plate) => plate.corners(HALF));
   for (const corners of neurons.filter((line) => line.shape.length).map((line) => line.corners())) {
     for (let i = 0; i < corners.length / 3; i += 3) {
       const [first, right, down] = [0, 1, 2].map((k) => row3(corners, i + k));
