@@ -623,7 +623,8 @@ class Picture:
     def _set_cubes(self, frame_data: FrameData, lit: Lights) -> None:
         cubes = self._node(frame_data)
         shown = frame_data.cubes
-        by_products = frame_data.layout.crossbar is not None and shown.color == "value"
+        is_usual = shown.color == shown.size == "value"
+        by_products = frame_data.layout.crossbar is not None and is_usual
         if self._shown is not shown or (by_products and self._lit_by is not frame_data.buffers):
             cubes.scales(shown.color_scales, shown.size_scales)
             colors = shown.colors

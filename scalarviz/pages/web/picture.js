@@ -501,7 +501,7 @@ export class Picture {
 
 /** Return a frame in which the color of a bar is as bright as its product is large. */
 function litBars(frame) {
-  if (frame.color !== "value") return frame;
+  if (frame.color !== "value" || frame.size !== "value") return frame;
   const colors = Float64Array.from(frame.colors);
   for (const [row, color] of lit_colors(frame)) colors[row] = color;
   return { ...frame, colors };
