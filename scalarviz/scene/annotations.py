@@ -496,13 +496,16 @@ def write_numbers_in(
             hatch=[0.75 * hatch[i] for i in hatched],
         )
     said = [i for i in range(len(words)) if bright[i] >= SPOKEN]
+    wide = canvas.widest([*words, ""], size=size, bold=True)
+    if len(balls) > 1 and abs(balls[1].y - balls[0].y) < size:  # next to each other
+        said = said if abs(balls[1].x - balls[0].x) >= 0.9 * wide else []
     for i in said:
         if i in hatched:  # numbers need a plain background
-            wide = canvas.measure(words[i], size=size, bold=True) + 6.0
+            under = canvas.measure(words[i], size=size, bold=True) + 6.0
             canvas.box(
-                balls[i].x + aside[i] - 0.5 * wide,
+                balls[i].x + aside[i] - 0.5 * under,
                 balls[i].y - 0.6 * size,
-                wide,
+                under,
                 1.2 * size,
                 fills[i],
                 radius=0.5 * size,

@@ -47,7 +47,8 @@ export function drawNeurons(view, line) {
     const { layout, values, weights, target } = frame;
     const isLast = line === layout.neurons.at(-1);
     let digits = formula_digits(layout.steps, values, weights).get(line.values) ?? FEW;
-    if (isLast && target && !frame.told && target.length === known.length)
+    const isDetailed = isLast && target && !frame.told && !layout.crossbar; // it has two digits
+    if (isDetailed && target.length === known.length)
       digits = digits_of_off(known, Array.from(target), FEW); // at rest
     write_numbers_in(paper, balls, own(fronts), known, shown, hatch, fills, inks, digits);
   }

@@ -414,10 +414,10 @@ export class Picture {
     marks.draw_ghosts(...seen);
     this.arrows = marks.draw_pushes(...seen);
     const taken = (this.taken = drawScenery(view, above));
-    draw_crossbar_marks(...seen);
     draw_ways(...seen, frame.blame);
     taken.boxes.push(...draw_kernel_rows(...seen), ...draw_sequence_marks(...seen));
     marks.draw_chosen(...seen);
+    draw_crossbar_marks(...seen); // over brackets
     if (layout.marks?.length) marks.hold_arrays(...seen);
     else for (const row of frozenRows(frame.frozen)) marks.hold(paper, see, frame, row, palette);
     draw_held(...seen);
