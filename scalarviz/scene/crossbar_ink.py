@@ -247,7 +247,7 @@ def pulls_of(
 def draw_crossbar_marks(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
 ) -> None:
-    """Draw what is written on a crossbar."""
+    """Draw the texts and curves of a crossbar."""
     placed = frame_data.layout.crossbar
     if placed is not None:
         sheet = Sheet(placed, see)
@@ -256,7 +256,7 @@ def draw_crossbar_marks(
 
 
 def marks_in(canvas: Canvas2D, see: Projection, frame_data: FrameData) -> list[Mark]:
-    """Return what is written on a crossbar; nothing if the view is rotated."""
+    """Return the texts and curves of a crossbar; none if the view is rotated."""
     placed = frame_data.layout.crossbar
     if placed is None or not see.camera.is_front:
         return []
@@ -286,7 +286,7 @@ def notes_with_room(
     marks: Sequence[Mark],
     notes: Sequence[Sequence[Sequence[Mark]]],
 ) -> list[Mark]:
-    """Return the words of each note that meet no other words, if any."""
+    """Return those notes whose words meet no other words."""
     sheet = Sheet(placed, see)
     found: list[Mark] = []
     taken = [box_of(canvas, sheet, each) for each in marks if each.kind in ("words", "token")]
@@ -302,7 +302,7 @@ def notes_with_room(
 
 
 def boxes_of_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData) -> list[Box]:
-    """Return the boxes of what is written on a crossbar."""
+    """Return the boxes of the texts of a crossbar."""
     placed = frame_data.layout.crossbar
     if placed is None:
         return []
@@ -370,7 +370,7 @@ def is_out_of_focus(frame_data: FrameData, mark: Mark) -> bool:
 
 
 def color_of(theme: Theme, name: str) -> str:
-    """Return a color of the theme; "negative" and "positive" are those of numbers."""
+    """Return a color of the theme; numbers have the colors "negative" and "positive"."""
     known = {
         "faint": theme.faint,
         "ink": theme.ink,

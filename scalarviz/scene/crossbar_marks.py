@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scalarviz.scene.layout.crossbar import Board
     from scalarviz.scene.layout.crossbar_layout import Crossbar, Lane
 
-S_SHAPED, RECTIFIED = ("tanh", "sigmoid"), ("relu", "relu_right")
+RECTIFIED = "relu", "relu_right"
 DARK = 0.42  # light on the bar of a weight whose product is 0; 1 for the largest of its layer
 # From a weight down to the reason of its error signal, and to the right past its number.
 REASON, NUMBER_WIDE = 15.0, 40.0
@@ -170,7 +170,7 @@ def input_values(placed: Crossbar, values: Sequence[float]) -> list[Mark]:
     """Return the values of inputs that are pictures without room for them below, beside them."""
     board, half = placed.boards[0], 0.5 * placed.sizes[0]
     found: list[Mark] = []
-    if not board.across or placed.told[0] or placed.cells.high < TWO_LINES:
+    if not board.across or placed.numbered[0] or placed.cells.high < TWO_LINES:
         return found
     for i, value in enumerate(values):
         x, y = board.source(i)
@@ -196,7 +196,7 @@ def pull_marks(
     Args:
         layer, neuron: the neuron
         pulls: what each neuron of the next layer sends back to it; empty for the last layer
-        of_weights: whether it goes on to the weights
+        of_weights: whether it continues to the weights
     """
     found: list[Mark] = []
     top: float = max([1e-30, *[abs(each) for each in pulls]])
@@ -246,7 +246,7 @@ def crossbar_marks(
     asked: Sequence[int],
     lanes: Sequence[Lane],
 ) -> list[Mark]:
-    """Return what is written and drawn over the bars of all layers.
+    """Return the texts and curves over the bars of all layers.
 
     Args:
         asked: bank indices of weights whose numbers are written in any case
@@ -331,7 +331,7 @@ def closed(
 ) -> list[tuple[str, str, str]]:
     """Return the terms of a sum as printed, each as two factors and a product; last the sum.
 
-    Each product follows from its factors, and the sum is that of the products. If no number of
+    Each product follows from its factors, and the sum from the products. If no number of
     digits gives the sum as it would be rounded, it may differ in its last digit.
     """
     lines = closing(comes, weights, total)
@@ -461,13 +461,16 @@ def lane_sum(
 
 def bent_words(layer: LayerNumbers, neuron: int) -> str:
     """Return what the activation makes of the sum of a neuron, in words."""
-    result = layer.results[neuron]
-    said = zeroless(typeset(short(result)))
+    said = zeroless(typeset(short(layer.results[neuron])))
+    if layer.curve in RECTIFIED and layer.sums[neuron] > 0.0:
+        return text("crossbar.bent.above", result=said)
     if layer.curve in RECTIFIED:
-        is_above = layer.sums[neuron] > 0.0
-        return text("crossbar.bent.above" if is_above else "crossbar.bent.below", result=said)
-    key = f".{layer.curve}" if layer.curve in S_SHAPED else ""
-    return text(f"crossbar.bent{key}", result=said)
+        return text("crossbar.bent.below")
+    if layer.curve == "tanh":
+        return text("crossbar.bent.tanh", result=said)
+    if layer.curve == "sigmoid":
+        return text("crossbar.bent.sigmoid", result=said)
+    return text("crossbar.bent", result=said)
 
 
 def low_of(weights: Sequence[float], unit: float) -> float:
@@ -502,7 +505,7 @@ def crossbar_frames(
     unit: float,
     lanes: Sequence[Lane],
 ) -> list[Mark]:
-    """Return the frames around lanes; the arguments are those of `crossbar_marks`."""
+    """Return the frames around lanes; for the arguments see `crossbar_marks`."""
     found: list[Mark] = []
     for lane in lanes:
         board = placed.boards[lane.layer]
@@ -578,8 +581,11 @@ def picture_note(placed: Crossbar, names: Sequence[str], curve: str) -> list[Mar
     """Return what the pictures of the first layer's neurons show, to their left."""
     x, y = placed.boards[0].neuron(0)
     left = x - max(0.5 * placed.sizes[1], 0.36 * placed.cells.wide) - 2.0 * PAD
-    key = "crossbar.picture.above" if curve in RECTIFIED else "crossbar.picture"
-    lines = text(key, names=" and ".join(names)).split("\n")
+    named = " and ".join(names)
+    said = text("crossbar.picture", names=named)
+    if curve in RECTIFIED:
+        said = text("crossbar.picture.above", names=named)
+    lines = said.split("\n")
     first = y - LINE * (len(lines) - 1)
     found = lines_at(lines, (left, first), "right")
     last = "quiet" if curve in RECTIFIED else "negative"
@@ -595,8 +601,14 @@ def layer_notes(placed: Crossbar, layers: Sequence[LayerNumbers]) -> list[Mark]:
         count = len(board.neurons)
         if count < 2 or any(each.layer == number for each in placed.lanes):
             continue
-        key = "columns" if board.across else "rows"
-        words = text(f"crossbar.{key}" if number == 0 else f"crossbar.{key}.more", count=count)
+        if board.across and number == 0:
+            words = text("crossbar.columns", count=count)
+        elif board.across:
+            words = text("crossbar.columns.more", count=count)
+        elif number == 0:
+            words = text("crossbar.rows", count=count)
+        else:
+            words = text("crossbar.rows.more", count=count)
         if layers[number].curve in RECTIFIED:
             words = f"{words}; {text('crossbar.bent.below')}"
         if board.across:

@@ -161,7 +161,7 @@ def needed_by(
 ) -> dict[int, float]:
     """Return the number whose bar may be as high as two lines are apart, so that bars never meet.
 
-    A bar that hangs and the one that stands below it share the distance of their lines. Bars of
+    Two bars between the same lines share their distance. Bars of
     biases do not meet neurons either.
 
     Args:

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -275,8 +276,8 @@ def test_pages_read_the_same_moments() -> None:
         ours, theirs = read_link(f"rgb#{fragment}"), read_link(f"rgb{text}")
         if ours.operation and ours.step is None:  # a page writes the step that it stands at
             assert theirs.step == 0 and theirs.operation == ours.operation
-        else:
-            assert theirs == ours, fragment
+        else:  # how it plays is in links that people write, not in those of pages
+            assert theirs == replace(ours, play=None, tour=""), fragment
 
 
 def test_a_session_has_a_link_to_its_moment(colours: sv.Session) -> None:

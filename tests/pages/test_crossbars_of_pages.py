@@ -1,4 +1,4 @@
-"""The crossbar of a page is that of a window: its marks as data, its lit colors, its scale."""
+"""The crossbar of a page equals the one of a window: marks as data, lit colors, scale."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ FILE = ROOT / "docs" / "RELIABILITY.md"
 
 INTRODUCTION = """# Results of the proofs
 
-The proofs in [tests/proofs](../tests/proofs) generate this page. `make test-all` runs them with all
+The proofs in `tests/proofs` generate this page. `make test-all` runs them with all
 other tests, `make proofs` runs them alone. A row is the last complete run of one proof; a run of
 some proofs leaves the other rows unchanged. All draws follow from the seeds; only the times of
 kills and the order of threads vary.

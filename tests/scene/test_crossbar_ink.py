@@ -1,4 +1,4 @@
-"""What is written on a crossbar: arithmetic that closes, numbers that are asked for, and focus."""
+"""The texts of a crossbar: arithmetic that closes, numbers that are asked for, and focus."""
 
 from __future__ import annotations
 

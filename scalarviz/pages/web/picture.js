@@ -72,7 +72,7 @@ export class Picture {
     this.scene = unpackedAll(scene);
     this.opened = false; // whether walls are shown
     this.followed = new Dict(); // by layer, the neurons whose products a crossbar writes
-    this.lanes = []; // those of each layout that the page has made, in one list
+    this.lanes = []; // of each layout that the page has made, in one list
     this.layouts = this.scene.layouts.map((each) => new Layout(each));
     if (!this.layouts.length) this.layOut(PICTURE.shape, PICTURE.stage); // cubes ask what plates there are
     this.palettes = Object.fromEntries(

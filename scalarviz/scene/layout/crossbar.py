@@ -2,7 +2,7 @@
 
 What comes into a layer runs along lines, and each neuron sums along a line across them. A weight is
 where the line of its input crosses the line of its neuron. Layers alternate: if the neurons of one
-layer are columns, those of the next are rows, so the results of a layer are already the lines that
+layer are columns, the next ones are rows, so the results of a layer are already the lines that
 come into the next one, and no lines cross without a weight. Columns sum downwards, then upwards,
 then downwards; rows always sum to the right. The bias is the last weight before the neuron.
 
@@ -19,7 +19,7 @@ BIAS = 0.9  # cells from the last weight of a neuron to its bias
 ENDS = 1.5, 1.25, 1.0, 0.8, 0.6, 0.45, 0.35
 LARGEST, SMALLEST, SECANTS = 130.0, 2.0, 3  # pixels of a cell; steps of the search
 FLAT, TALL = 1.9, 1.3  # maximum width of a cell by its height, and height by its width
-WIDE = 1.35  # a cell is good if it is so much wider than high, since numbers are beside its cube
+WIDE = 1.35  # width of a good cell by its height, since numbers are beside its cube
 CROWDED, CROWDING = 0.62, 0.5  # cell by the size of neurons at least, and what others are worth
 BETWEEN = 0.22  # between a neuron and the nearest line across, by the size of the neuron
 APART, CURVE = 6.0, 32.0  # the same in pixels, in addition; and for the curve of an activation
@@ -36,7 +36,7 @@ class Board:
     Attributes:
         across: whether inputs run from left to right and neurons are columns; else inputs run
             downwards and neurons are rows
-        inputs: coordinates of the lines of the inputs across them, that of the bias last
+        inputs: coordinates of the lines of the inputs across them, and last of the bias
         neurons: coordinates of the lines of the neurons
         start: coordinate, along them, at which the lines of the inputs begin
         ball: coordinate, along their lines, of the neurons

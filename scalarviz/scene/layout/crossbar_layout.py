@@ -45,7 +45,7 @@ LEGIBLE = (
 NARROWEST = 420.0  # minimum width of a stage with the lane of a column
 WORTH = 0.7  # of the quality of cells without lanes is kept with them
 LINE = 17.0  # minimum height of cells if only a column has one
-# Inputs come from above if cells are so much larger then; on a stage that is not wide, from the
+# Inputs come from above if cells are larger then by this factor; if the stage is not wide, from the
 # left.
 PREFERRED, WIDE_STAGE = 1.25, 1.3
 NARROW = 0.045  # at most this part of the width to each side
@@ -61,7 +61,7 @@ class Lane:
     """A neuron whose products and sum are written beside its bars.
 
     Attributes:
-        layer: index of the layer among those of the crossbar
+        layer: index of the layer in the crossbar
         neuron: index of the neuron
     """
 
@@ -71,7 +71,7 @@ class Lane:
 
 @dataclass(frozen=True, eq=False)
 class Crossbar:
-    """The boards of a layout, in pixels from its upper left corner, and what is written on them.
+    """The boards of a layout, in pixels from its upper left corner, and their lanes.
 
     Attributes:
         boards: the lines of each layer
@@ -79,10 +79,10 @@ class Crossbar:
         lanes: neurons whose products are written
         free: room beside the lines of neurons, see `Room`
         sizes: size of the inputs, then of the neurons of each layer, in pixels
-        told, named: whether these have numbers below them, and names above them
+        numbered, named: whether they have numbers below, and names above
         corner: x and y, in pixels of the boards, of the origin of space
         room: width and height of the stage, whose middle is that origin
-        enlarged: size of the boards' stage by that of the stage
+        enlarged: factor by which the boards' stage is larger than the stage
     """
 
     boards: Sequence[Board]
@@ -90,7 +90,7 @@ class Crossbar:
     lanes: Sequence[Lane]
     free: Room
     sizes: Sequence[float]
-    told: Sequence[bool]
+    numbered: Sequence[bool]
     named: Sequence[bool]
     corner: tuple[float, float]
     room: tuple[float, float]
@@ -115,7 +115,7 @@ class Crossbar:
 
     def below(self, board: Board) -> float:
         """Return the pixels below the neurons of a board that their numbers take."""
-        return NUMBER * self.told[self.boards.index(board) + 1]
+        return NUMBER * self.numbered[self.boards.index(board) + 1]
 
     def above(self, board: Board) -> float:
         """Return the pixels above the neurons of a board that their names take."""
@@ -245,7 +245,7 @@ def best_cells(
 ) -> tuple[Cells, list[Lane], dict[tuple[int, int], float], float]:
     """Return the cells, the lanes, the room of the lanes, and how good the cells are.
 
-    There are as many lanes as are legible.
+    Only legible lanes are kept.
 
     Args:
         room: width and height of the stage
@@ -298,7 +298,7 @@ def line_of(placed: Crossbar, station: Station, layer: int) -> Neurons:
     places = [board.source(i) if layer == NONE else board.neuron(i) for i in range(count)]
     radius = 0.5 * PIXEL * placed.sizes[layer + 1]
     points = points3([point(placed, *each) for each in places])
-    return replace(station.neurons, points=points, radius=radius, told=placed.told[layer + 1])
+    return replace(station.neurons, points=points, radius=radius, told=placed.numbered[layer + 1])
 
 
 def is_told(cells: Cells, boards: Sequence[Board], station: Station, layer: int) -> bool:

@@ -85,8 +85,8 @@ class Plate:
             downwards; a cube with half side h is shifted by seat - h in both directions; 0
             (default) centers each cube in its cell
         is_full: whether cubes fill their cells, so that no gaps between small cells flicker
-        wide, deep: half the width and half the depth of bars; 0 (default) for cubes. A bar stands
-            on the middle of its cell if its number is positive, and hangs from it otherwise
+        wide, deep: half the width and half the depth of bars; 0 (default) for cubes. Positive
+            numbers have a bar above the middle of their cell, negative ones below it
         rise: components of the way up along the columns and along the rows, for bars
         free: distance from the middles of the cells up to the neurons above bars, or negative, down
             to those below; 0 without neurons there

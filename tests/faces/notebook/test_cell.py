@@ -235,7 +235,8 @@ async def test_a_snapshot_is_the_picture_as_it_is_now(make: Callable[[], sv.Sess
 
 @pytest.mark.usefixtures("studio", "patient")
 async def test_a_snapshot_has_the_numbers_that_are_asked_for() -> None:
-    large = sv.Session(sv.Network([1, 2, 1], seed=0), ([[1.0]], [[2.0]]), engine="python")
+    network = sv.Network([sv.Dense(1, 2), sv.LayerNorm(2), sv.Dense(2, 1)], seed=0)
+    large = sv.Session(network, ([[1.0]], [[2.0]]), engine="python")
     plain, numbered = watch(large), watch(large, look=RenderOptions(numbers=True))
     apart = np.abs(pixels(numbered.snapshot()) - pixels(plain.snapshot()))
     assert apart.max() > 50 and (apart > 50).mean() < 0.05
