@@ -225,7 +225,7 @@ def draw_bars(
     left: float,
     news: str,
 ) -> Box | None:
-    """Draw a bar that stands and one that hangs, in the scale of the picture; "?" if too narrow.
+    """Draw a bar that stands and one that hangs, in the scale of the picture; "?" if they do not fit.
 
     Returns:
         The box of the drawing, or None.
@@ -240,7 +240,7 @@ def draw_bars(
     said = [typeset(f"{number:g}"), typeset(f"{-number:g}")]
     room = BAR_WIDE + BAR_DEEP + canvas.measure(said[1], size=size) / scale + BESIDE
     start = right - wide[0] - wide[1] - 2.0 * (room + BESIDE) * scale - 2.0 * BAR_DEEP * scale
-    if start < left or head.height < SHORT_HEAD * scale:
+    if start < left or low + number * unit * scale > head.bottom:
         middle = head.y + 0.5 * min(head.height, TALL_HEAD * scale)
         return draw_question(canvas, Box(right - icon, middle - 0.5 * icon, icon, icon), theme)
     x = start

@@ -106,7 +106,7 @@ def words_of_bars(stage: Stage) -> int:
     placed = data.layout.crossbar
     if placed is None:
         return 0
-    found = crossbar_marks(placed, layer_numbers(data), 20.0, 10.0, ())
+    found = crossbar_marks(placed, layer_numbers(data), 20.0, 10.0, (), placed.lanes)
     return sum(each.kind == "token" or (each.words != "" and each.row >= 0) for each in found)
 
 

@@ -43,7 +43,7 @@ def numbered(stage: Stage) -> set[int]:
     data = stage.frame_data()
     placed = data.layout.crossbar
     assert placed is not None
-    marks = crossbar_marks(placed, layer_numbers(data), 20.0, 20.0, ())
+    marks = crossbar_marks(placed, layer_numbers(data), 20.0, 20.0, (), placed.lanes)
     shown = [each for each in marks if each.row != NONE and not is_out_of_focus(data, each)]
     return {each.row for each in shown}
 
