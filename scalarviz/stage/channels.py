@@ -217,11 +217,16 @@ class Scales:
         for channel in {self.look.color, self.look.cubes}:
             self.stops.choose(self._largest(channel, shown))
 
-    def follow(self, shown: Sequence[Shown], now: float) -> None:
-        """Adapt the scales to the shown numbers at the time `now`."""
+    def follow(self, shown: Sequence[Shown], now: float, *, tells: bool = True) -> None:
+        """Adapt the scales to the shown numbers at the time `now`.
+
+        Args:
+            tells: whether the legend shows that the scale of colors has grown; default True
+        """
         look = self.look
         for channel in dict.fromkeys((look.color, look.cubes)):
-            self.stops.follow(self._largest(channel, shown), now, tells=channel == look.color)
+            is_told = tells and channel == look.color
+            self.stops.follow(self._largest(channel, shown), now, tells=is_told)
 
     def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[tuple[str, int], float]:
         """Return the magnitudes that the scales of a channel should cover."""

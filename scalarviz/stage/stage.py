@@ -744,7 +744,8 @@ class Stage(Messages):
             if opens and self._shape_for(replace(seen, layout=self.plan))[0] != shape:
                 self._shape = self._shape_for(replace(seen, layout=self.plan))[0]
                 self._lay_out(thread=self.plan.thread)
-            self.common.scales.follow([each.shown() for each in self.peers], self._now)
+            shown = [each.shown() for each in self.peers]
+            self.common.scales.follow(shown, self._now, tells=False)  # no number has grown
             cubes = self.common.scales.laid_out(seen.cubes, self.plan.plates)
             words = replace(seen.words, task=self.show.task or self._key())
             self._seen = seen = replace(
