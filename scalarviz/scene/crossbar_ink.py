@@ -52,6 +52,7 @@ ROOM = 44.0  # minimum width of a cell whose bar has its number if all numbers a
 SPOKEN = 2  # most neurons of a caption about one of them
 NOTHING = 0.005  # weights that are written as 0 have no color
 MOST_DOTS = 400  # of a line
+LEAST_ONE = 7.0  # smallest letters of a 1 in a circle
 MIXED = 0.45  # part of the ink in the color of a number
 
 
@@ -418,7 +419,8 @@ def draw_mark(canvas: Canvas2D, theme: Theme, sheet: Sheet, mark: Mark, depth: f
         side, look = 2.0 * width, (theme.panel[:7], theme.faint)
         line = 1.3 * scale
         canvas.box(left, top, side, side, look[0], radius=width, outline=look[1], line=line)
-        write(canvas, theme, sheet, mark)
+        if letters_of(canvas, sheet, mark) >= LEAST_ONE * scale:  # else too small to be read
+            write(canvas, theme, sheet, mark)
     elif mark.kind == "curve":
         draw_curve(canvas, theme, first, mark, 0.5 * width)
     elif mark.kind == "frame":

@@ -19,8 +19,8 @@ from scalarviz.scene.annotations import LONGEST, ZERO, Ball, Border, draw_scores
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.crossbar_ink import layer_numbers
-from scalarviz.scene.crossbar_marks import crossbar_marks
+from scalarviz.scene.crossbar_ink import GROWS, LEAST_ONE, SHRINKS, Sheet, marks_in
+from scalarviz.scene.crossbar_marks import LETTERS, SMALL
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import draw_answer, draw_labels, draw_tied, place_written, tied_box
@@ -101,25 +101,31 @@ def test_few_words_are_written_at_rest(name: str) -> None:
 
 
 def words_of_bars(stage: Stage) -> int:
-    """How many numbers, products and ones a crossbar has."""
-    data = stage.frame_data()
-    placed = data.layout.crossbar
-    if placed is None:
-        return 0
-    found = crossbar_marks(placed, layer_numbers(data), 20.0, 10.0, (), placed.lanes)
-    return sum(each.kind == "token" or (each.words != "" and each.row >= 0) for each in found)
+    """How many texts a crossbar has, numbers of its bars included."""
+    found = marks_in(Words(1280, 800), projection(stage), stage.frame_data())
+    return sum(each.words != "" for each in found)
 
 
 def test_a_painted_picture_says_what_its_cubes_do() -> None:
     assert text("squares.added") in [each.words for each in words_at_rest("texture")]
 
 
-# Numbers beside narrow bars are small, and answers of digits large.
-TYPE = 11.0, 12.0, 14.0, 16.0, 24.0, 40.0
+# Answers of digits are large.
+TYPE = 12.0, 14.0, 16.0, 24.0, 40.0
 # A formula is as large as its cubes, and numbers are as large as their pixels. A 1 is in a circle.
 FITTED = {"expression": {"OUT =", "×", "e", "x", ")", "sin(", "+"}}
-LEAST_ONE = 7.0
 ONES = {"rgb", "circle", "xor", "xnor", "micrograd"}
+
+
+def letters_on_bars(name: str, size: tuple[int, int]) -> list[float]:
+    """The two sizes of letters on a crossbar, which is nearly as large as its numbers allow."""
+    stage = stage_of(trained(name), size)
+    data = stage.frame_data()
+    placed = data.layout.crossbar
+    if placed is None:
+        return []
+    zoom = Sheet(placed, projection(stage)).zoom / data.division(*size).scale
+    return [round(each * max(SHRINKS, min(zoom, GROWS)), 1) for each in (LETTERS, SMALL)]
 
 
 @pytest.mark.some(2)
@@ -130,9 +136,12 @@ def test_letters_have_four_sizes(name: str, size: tuple[int, int]) -> None:
     found = {each.words: each.size for each in words}  # of a name that is also in a formula, there
     if name == "digits":  # the numbers of pixels, on large pictures
         found = {words: each for words, each in found.items() if "." not in words}
-    others = {words: each for words, each in found.items() if round(each, 1) not in TYPE}
+    known = [*TYPE, *letters_on_bars(name, size)]
+    others = {words: each for words, each in found.items() if round(each, 1) not in known}
     if name in ONES:
-        assert others.pop("1") >= LEAST_ONE
+        ones = [each.size for each in words if each.words == "1"]
+        assert min(ones, default=LEAST_ONE) >= LEAST_ONE
+        others.pop("1", None)
     assert {*others} == FITTED.get(name, set())
     assert min(others.values(), default=28.0) >= 28.0
 

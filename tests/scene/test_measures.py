@@ -62,13 +62,13 @@ def test_cubes_of_thirteen_thousand_weights_are_large_enough_to_be_seen() -> Non
     assert np.median(look(stage_of(trained("12-64x4-3"), (1280, 800))).edges) >= 3.8
 
 
-# At 1280 x 800. Bars are as high as their weights, so half of them are low. The largest cubes of
-# rows of 17 have 19 pixels.
+# At 1280 x 800. Bars are as high as their weights, so half of them are low, and half as wide as
+# their cells, so that numbers fit beside them. The largest cubes of rows of 17 have 19 pixels.
 EDGES = {
-    "rgb": 20.0,
-    "circle": 25.0,
+    "rgb": 18.5,
+    "circle": 24.0,
     "xor": 26.0,
-    "micrograd": 10.0,
+    "micrograd": 9.0,
     "tanh 3-8-3": 25.0,
     "normed 3-17-14-2": 5.5,
 }

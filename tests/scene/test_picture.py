@@ -324,10 +324,10 @@ def test_each_cube_has_its_color_where_it_is_seen(
     colors = dict(enumerate(cubes.colors.tolist()))
     if data.layout.crossbar is not None:  # as bright as products are large
         colors = lit_colors(data)
-    judged = 0
+    judged, least = 0, 120 if data.layout.crossbar is None else 60  # bars are half as wide
     for number, row in enumerate(seen.rows.tolist()):
         own = pixels[seen.picture == number]
-        if len(own) < 120 or abs(colors[row]) < 0.04 * scale:  # small, or of glass
+        if len(own) < least or abs(colors[row]) < 0.04 * scale:  # small, or of glass
             continue
         color = shade(theme, colors[row], scale)
         # Its color, more or less bright.
