@@ -23,7 +23,7 @@ from scalarviz.scene.crossbar_marks import (
     input_values,
     light_on,
     pull_marks,
-    reason_mark,
+    reason_note,
 )
 from scalarviz.scene.cube_numbers import first_rows
 from scalarviz.scene.focus import blame_in, rows_of_sum
@@ -193,16 +193,16 @@ def draw_crossbar_lines(
             draw_mark(canvas, theme, sheet, mark, BEHIND[0])
 
 
-def reasons_in(frame_data: FrameData, placed: Crossbar) -> list[Mark]:
-    """Return why error signals come back through the weights of the next layer, in words."""
-    found: list[Mark] = []
+def reasons_in(frame_data: FrameData, placed: Crossbar) -> list[list[list[Mark]]]:
+    """Return why error signals come back through the weights of the next layer, as notes."""
+    found: list[list[list[Mark]]] = []
     blame = blame_in(frame_data)
     for part in blame.parts if blame is not None else ():
         for layer, fan in enumerate(frame_data.layout.fans):
             unit = fan.unit_of(part.row)
             if unit is not None:
                 column = fan.unit_before(part.row)
-                found.append(reason_mark(placed, layer, unit, column, part.words))
+                found.append(reason_note(placed, layer, unit, column, part.words))
     return found
 
 
@@ -268,10 +268,10 @@ def marks_in(canvas: Canvas2D, see: Projection, frame_data: FrameData) -> list[M
     lanes = lanes_shown(frame_data, placed)
     wide = frame_data.layout.plates[0].wide / PIXEL
     marks = crossbar_marks(placed, layers, wide, unit, asked, lanes)
-    marks += reasons_in(frame_data, placed)
     if frame_data.layout.neurons[0].square:
         marks += input_values(placed, layers[0].comes)
     marks = [each for each in marks if not is_out_of_focus(frame_data, each)]
+    marks += notes_with_room(canvas, see, placed, marks, reasons_in(frame_data, placed))
     if placed.enlarged > 1.0:
         return marks
     lines = frame_data.layout.neurons

@@ -181,11 +181,17 @@ def input_values(placed: Crossbar, values: Sequence[float]) -> list[Mark]:
     return found
 
 
-def reason_mark(placed: Crossbar, layer: int, neuron: int, column: int, words: str) -> Mark:
-    """Return why an error signal comes back through a weight, beside the weight."""
+def reason_note(
+    placed: Crossbar, layer: int, neuron: int, column: int, words: str
+) -> list[list[Mark]]:
+    """Return why an error signal comes back through a weight: to its right, or to its left."""
     x, y = placed.boards[layer].weight(neuron, column)
-    place = x + 0.3 * placed.cells.wide + NUMBER_WIDE, y + REASON
-    return Mark("words", [place], "push", words=words)
+    aside = 0.3 * placed.cells.wide
+    places = (x + aside + NUMBER_WIDE, "left"), (x - aside, "right")
+    return [
+        [Mark("words", [(place, y + REASON)], "push", words=words, anchor=anchor)]
+        for place, anchor in places
+    ]
 
 
 def pull_marks(

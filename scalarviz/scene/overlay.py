@@ -225,7 +225,7 @@ def draw_bars(
     left: float,
     news: str,
 ) -> Box | None:
-    """Draw a bar that stands and one that hangs, in the scale of the picture; "?" if they do not fit.
+    """Draw a bar that stands and one that hangs, in the scale of the picture; "?" without room.
 
     Returns:
         The box of the drawing, or None.
