@@ -259,10 +259,11 @@ def test_many_squares_of_a_line_have_no_dots() -> None:
 
 
 def test_names_of_squares_that_are_close_stand_to_the_left_of_them() -> None:
-    shown, see = view_of(Stage(learned(circle())))
+    shown, see = view_of(Stage(learned(circle(), (2, 24, 1))))
     line, canvas = shown.layout.neurons[0], Noted("#000000", *SIZE)
     draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"])
     seen = see(line.points)
+    assert [text.words for text in canvas.written] == ["x", "y"]
     for text, (x, y), unit in zip(canvas.written, seen.xy, seen.unit, strict=True):
         assert text.box.y + 0.5 * text.box.height == pytest.approx(y, abs=4.0)
         assert 0.0 < x - line.radius * unit - text.box.right < 12.0
