@@ -19,7 +19,14 @@ BEFORE, COUNTED = 20, 10  # pictures
 # Medians of the pictures of one turn of all texts.
 MOST = {"playing": 2_800, "camera": 10_000}
 # Three layers, each with a norm in three columns whose numbers are written, and an upright row.
+# Of a crossbar the texts are a part of their own, so that half of the pictures of a turn draw a
+# part, and the median is between those that draw none and one that does.
 MORE = {
+    ("rgb", "playing"): 3_600,
+    ("circle", "playing"): 3_400,
+    ("xor", "playing"): 3_000,
+    ("xnor", "playing"): 3_200,
+    ("micrograd", "playing"): 4_000,
     ("micrograd", "camera"): 10_500,  # lines, curves and numbers of 33 neurons
     ("normalized", "camera"): 11_000,
     ("expression", "camera"): 10_500,  # each number has the decimals from which results follow
