@@ -379,7 +379,7 @@ def plate_data(plate: Plate) -> dict[str, Any]:
     """Return the data of a plate, with the size of its mip levels."""
     return {
         **parts(plate, "first rows columns stride role operation layer seat"),
-        **({**parts(plate, "wide deep"), "rise": [*plate.rise]} if plate.wide else {}),
+        **({**parts(plate, "wide deep free"), "rise": [*plate.rise]} if plate.wide else {}),
         **({"is_full": True} if plate.is_full else {}),
         **{name: x.tolist() for name, x in parts(plate, "origin along across toward").items()},
         "tiles": plate.tiles and asdict(plate.tiles),

@@ -12,11 +12,17 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import texts
 from scalarviz.pages.scene_data import crossbar_data, layout_data, scene_data
-from scalarviz.scene.crossbar_ink import layer_numbers, lit_colors
-from scalarviz.scene.crossbar_marks import crossbar_lines, crossbar_marks, crossbar_notes
+from scalarviz.scene.crossbar_ink import lanes_shown, layer_numbers, lit_colors
+from scalarviz.scene.crossbar_marks import (
+    crossbar_frames,
+    crossbar_lines,
+    crossbar_marks,
+    crossbar_notes,
+)
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.plates import PIXEL
 from scalarviz.scene.legend import round_number
+from scalarviz.scene.pace import BACK
 from scalarviz.stage.channels import needed_by
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
@@ -32,6 +38,7 @@ MOMENTS = {
     "micrograd": (0,),
 }
 SIZES = (1280, 800), (700, 900)
+LOOK = 20.0, 31.0  # half the width of a bar, and the height of the bar of 1
 MARKS = """
 setTexts(data.texts);
 const number = (x) => (typeof x === "string" ? Number(x) : x);
@@ -46,10 +53,12 @@ const layers = data.layers.map((each) => {
   const [known, all] = [[comes, weights, rows], [sums, results]].map(numbers);
   return new LayerNumbers(...known, ...all, curve, bends, buffer, names);
 });
+const { look, asked, pictured, lanes, backward } = data;
 return [
-  ...crossbar_lines(placed, layers),
-  ...crossbar_marks(placed, layers, data.wide, data.unit, data.asked),
-  ...crossbar_notes(placed, layers, data.unit),
+  ...crossbar_frames(placed, layers, ...look, lanes),
+  ...crossbar_lines(placed, layers, lanes, backward),
+  ...crossbar_marks(placed, layers, ...look, asked, lanes),
+  ...crossbar_notes(placed, layers, look[1], pictured, lanes).flat(2),
 ].map((mark) => ({ ...mark, value: Number.isNaN(mark.value) ? "NaN" : mark.value }));"""
 
 
@@ -73,18 +82,25 @@ def test_the_marks_of_a_page_are_those_of_a_window(name: str, size: tuple[int, i
     for seen in frames(name, size):
         placed, layers = seen.layout.crossbar, layer_numbers(seen)
         assert placed is not None
-        look = 20.0, 31.0, layers[0].rows[0][:2]
+        lanes, asked, pictured = lanes_shown(seen, placed), layers[0].rows[0][:2], ["x", "y"]
+        backward, (wide, unit) = seen.moment is not None and seen.moment.kind in BACK, LOOK
+        notes = crossbar_notes(placed, layers, unit, pictured, lanes)
         ours = [
-            *crossbar_lines(placed, layers),
-            *crossbar_marks(placed, layers, *look),
-            *crossbar_notes(placed, layers, look[1]),
+            *crossbar_frames(placed, layers, wide, unit, lanes),
+            *crossbar_lines(placed, layers, lanes, backward=backward),
+            *crossbar_marks(placed, layers, wide, unit, asked, lanes),
+            *[mark for note in notes for words in note for mark in words],
         ]
         theirs = in_web(
             "layout story/crossbar_marks texts",
             MARKS,
             placed=crossbar_data(placed),
             layers=[plain(asdict(each)) for each in layers],
-            **dict(zip(("wide", "unit", "asked"), look, strict=True)),
+            look=LOOK,
+            lanes=[asdict(each) for each in lanes],
+            asked=asked,
+            pictured=pictured,
+            backward=backward,
             texts=dict(texts()),
         )
         assert len(theirs) == len(ours) > 30

@@ -64,7 +64,8 @@ export function layoutOf(
 
 /** The data of a plate, as `plate_data`; it is small. */
 function plateOf(plate) {
-  const bars = plate.wide ? {} : { wide: undefined, deep: undefined, rise: undefined };
+  const none = undefined;
+  const bars = plate.wide ? {} : { wide: none, deep: none, rise: none, free: none };
   return { ...plate, ...bars, levels: 0, room: [0, 0], is_full: undefined };
 }
 

@@ -85,7 +85,9 @@ function neighborsOf(plates) {
   });
 }
 
-/** Return the number whose bar may be as high as two lines are apart, so that bars never meet. */
+/** Return the number whose bar may be as high as two lines are apart, so that bars never meet,
+ * and those of biases no neurons.
+ */
 export function neededBy(plates, numbers) {
   if (!KNOWN_NEIGHBORS.has(plates)) KNOWN_NEIGHBORS.set(plates, neighborsOf(plates));
   const number = (row) => (Number.isNaN(numbers[row]) ? 0 : numbers[row]);
@@ -96,8 +98,10 @@ export function neededBy(plates, numbers) {
     found = Math.max(found, (shared * pitch) / ((1 - BARS.free) * apart));
   }
   for (const plate of plates)
-    for (const row of plate.cells().indices)
+    for (const row of plate.cells().indices) {
       found = Math.max(found, Math.abs(number(row)) / BARS.highest);
+      if (plate.free) found = Math.max(found, (number(row) * pitch) / plate.free); // of its sign
+    }
   return found;
 }
 
