@@ -14,14 +14,14 @@ from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.scene_data import layout_data, scene_data
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.trays import trays_layout
-from scalarviz.stage.network_layout import layout_of, room_of, shape_of
+from scalarviz.stage.network_layout import HIGH, layout_of, room_of, shape_of
 from tests.pages.node import floats, in_web
 
 FEATURES = "x y x2 y2 xy sinx siny".split()
 ACTIVATIONS = "tanh relu sigmoid linear leaky_relu sin".split()
 BODY = """
-return data.asked.map(({ facts, shape, tied }) => {
-  const made = layoutOf(facts, shape, tied);
+return data.asked.map(({ facts, room, tied, followed }) => {
+  const made = layoutOf(facts, room, tied, !facts.tint, new Dict(followed));
   const { neurons, fans } = new Layout(made);
   return [made, neurons.map(({ count }) => count), fans.map(({ units }) => units)];
 });"""
@@ -67,29 +67,38 @@ def compare(found: Any, wanted: Any, where: str) -> None:
 def test_a_page_makes_the_layout_of_a_window(count: int) -> None:
     random = np.random.default_rng(count)
     strips = sv.Session(sv.Network([2, 12, 12, 1]), sv.data.Circle(), engine="python")
-    sessions = [drawn(random) for _ in range(count)] + [rgb(8), rgb(21), rgb(40), strips]
+    sessions = [drawn(random) for _ in range(count)] + [rgb(), strips]
     shapes = np.exp(random.uniform(np.log(0.3), np.log(6.0), len(sessions))).tolist()
-    asked = [
-        {"facts": caption_data(each), "shape": shape, "tied": bool(each.data.output_tint)}
-        for each, shape in zip(sessions, shapes, strict=True)
+    followed = [
+        {0: session.network.program.operations[0].shape[0] - 1} if place % 2 else {}
+        for place, session in enumerate(sessions)
     ]
-    made = in_web("layout layout_maker", BODY, asked=asked)
-    is_crossbar = ["crossbar" in each for each, _, _ in made]
-    assert is_crossbar == [*[True] * (count + 1), False, False, True]
-    for session, shape, (found, counts, units) in zip(sessions, shapes, made, strict=True):
-        layout = layout_of(session, shape, walks=True)
+    asked = [
+        {
+            "facts": caption_data(each),
+            "room": (shape * HIGH, HIGH),
+            "tied": bool(each.data.output_tint),
+            "followed": [*lanes.items()],
+        }
+        for each, shape, lanes in zip(sessions, shapes, followed, strict=True)
+    ]
+    made = in_web("layout layout_maker python", BODY, asked=asked)
+    for session, shape, lanes, (found, counts, units) in zip(
+        sessions, shapes, followed, made, strict=True
+    ):
+        layout = layout_of(session, shape, walks=True, followed=lanes)
         compare(found, layout_data(layout), f"{session.network.program.operations} at {shape}:")
         assert counts == [each.count for each in layout.neurons]
         assert units == [each.units for each in layout.fans]
 
 
-def rgb(hidden: int) -> sv.Session:
-    network = sv.Network([3, hidden, 3], "tanh", "sigmoid", seed=0)
+def rgb() -> sv.Session:
+    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
     return sv.Session(network, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), engine="python")
 
 
 PLACED = """
-const layoutAt = (shape, room) => layoutOf(data.facts, shape, true, false, room);
+const layoutAt = (room, followed) => layoutOf(data.facts, room, true, false, followed);
 const canvas = { addEventListener: () => null, getContext: () => null };
 const picture = new Picture(canvas, { ...data.scene, layouts: [], shapes: [], layoutAt });
 Object.assign(picture, { eyes: { follow: () => null }, layThread: () => null });
@@ -100,14 +109,13 @@ return data.sizes.map(([width, height]) => {
 });"""
 
 
-@pytest.mark.parametrize(("hidden", "made"), [(8, [1, 1, 2, 3, 3]), (21, [0, 0, 1, 1, 1])])
-def test_a_picture_makes_a_layout_once_for_each_stage(hidden: int, made: list[int]) -> None:
-    session = rgb(hidden)
+def test_a_picture_makes_a_layout_once_for_each_stage() -> None:
+    session = rgb()
     given = {"facts": caption_data(session), "scene": scene_data(session)}
     scale, asked = 1.25, [(960.0, 512.0), (961.0, 512.0), (400.0, 512.0), (480.0, 256.0)]
     asked.append(asked[0])
     found = in_web("picture layout_maker", PLACED, sizes=asked, scale=scale, **given)
-    assert [count for _, count in found] == made
+    assert [count for _, count in found] == [1, 1, 2, 3, 3]
     wanted = []
     for width, height in asked:
         box = Box(0.0, 0.0, width, height)

@@ -376,7 +376,8 @@ export class Playground {
     if (engine.metrics) engine.metrics = { ...engine.metrics, every: MEASURED };
     for (const each of Object.values(facts.buffers))
       if (each.role === "hidden") each.names = Array.from({ length: each.size }, (_, i) => neuronName(i, each)); // prettier-ignore
-    const layoutAt = (shape, room) => layoutOf(facts, shape, facts.tint !== "", !facts.tint, room);
+    const layoutAt = (room, followed) =>
+      layoutOf(facts, room, facts.tint !== "", !facts.tint, followed);
     spec.scene = { ...spec.scene, layouts: [], shapes: [], walls: [], layoutAt };
     spec.page = { ...spec.page, title: base.page.title };
     return {

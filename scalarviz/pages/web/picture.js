@@ -50,9 +50,7 @@ const LONG_NAME = 60; // and of a name that needs it
 const PICTURE = {
   stage: [1280, 600], // logical pixels of a stage whose letters have their own size
   margin: 16,
-  shape: 0.6, // logarithm of the aspect ratio of a first layout
-  step: 0.1, // between the shapes of layouts, as in stage/network_layout.py
-  grain: 24, // and between their sizes in pixels
+  grain: 24, // pixels between the sizes of stages with layouts of their own
   fine: 1.5, // device pixels of a logical one from which on edges need no finer picture
   samples: 2, // along a device pixel elsewhere, so that edges are smooth
   patience: 200, // milliseconds until a picture that stands still is drawn finely without a GPU
@@ -74,7 +72,7 @@ export class Picture {
     this.followed = new Dict(); // by layer, the neurons whose products a crossbar writes
     this.lanes = []; // of each layout that the page has made, in one list
     this.layouts = this.scene.layouts.map((each) => new Layout(each));
-    if (!this.layouts.length) this.layOut(PICTURE.shape, PICTURE.stage); // cubes ask what plates there are
+    if (!this.layouts.length) this.layOut(PICTURE.stage); // cubes ask what plates there are
     this.palettes = Object.fromEntries(
       Object.entries(this.scene.themes).map(([name, each]) => [name, new Palette(each)]),
     );
@@ -269,23 +267,18 @@ export class Picture {
 
   /** Return the index of the layout that the page makes for a stage; -1 if it cannot make it.
    *
-   * shape  logarithm of its aspect ratio
    * room   its width and height for text of 12 pixels, on which a crossbar depends; so it does on
    *        the neurons that are followed
    */
-  layOut(shape, room) {
-    const { layoutAt, layouts, shapes } = this.scene;
+  layOut(room) {
+    const { layoutAt, layouts } = this.scene;
     if (!layoutAt) return -1;
-    const aspect = Math.exp(Math.round(shape / PICTURE.step) * PICTURE.step);
     const lanes = [...this.followed].flat();
-    const known = layouts.findIndex(({ crossbar }, i) =>
-      crossbar
-        ? isSame(crossbar.room, room) && isSame(this.lanes[i] ?? [], lanes)
-        : shapes.some((each) => isSame(each, [aspect, i])),
+    const known = layouts.findIndex(
+      ({ crossbar }, i) => isSame(crossbar.room, room) && isSame(this.lanes[i] ?? [], lanes),
     );
     if (known >= 0) return known;
-    shapes.push([aspect, layouts.length]);
-    layouts.push(layoutAt(aspect, room, this.followed));
+    layouts.push(layoutAt(room, this.followed));
     this.lanes[layouts.length - 1] = lanes;
     this.layouts.push(new Layout(layouts.at(-1)));
     return layouts.length - 1;
@@ -302,7 +295,7 @@ export class Picture {
     const every = wanted && this.scene.walls.length > 0;
     const opens = every !== this.opened && (!this.eyes || this.eyes.fold());
     if (opens) this.opened = every;
-    const made = this.layOut(shape, room);
+    const made = this.layOut(room);
     const nearest = () =>
       this.scene[this.opened ? "walls" : "shapes"].reduce((best, each) =>
         far(each) < far(best) ? each : best,
