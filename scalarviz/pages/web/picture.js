@@ -185,7 +185,7 @@ export class Picture {
     const { pinned = null, caption } = options;
     const told = this.scene.moments[state.moment ?? -1] ? (caption ?? null) : null;
     const rest = [pinned?.row ?? NONE, pinned?.neuron ?? null, this.followed];
-    if (this.laid) this.followed = followed_in(this.placed, told, ...rest);
+    this.followed = followed_in(this.laid ? this.placed : this.layouts[0], told, ...rest);
     this.place(whole, scale, pinned, look.every_weight);
     this.right = Math.min(width, whole.right + whole.x);
     const box = this.besideNames(whole, scale);
