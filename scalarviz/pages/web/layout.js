@@ -193,7 +193,18 @@ export class Layout extends PlainLayout {
 }
 
 /** Return the lines of a crossbar from data, see `crossbar_data` in scene_data.py. */
-function crossbarOf({ boards, cells, lanes, free, sizes, numbered, named, corner, room, enlarged }) {
+function crossbarOf({
+  boards,
+  cells,
+  lanes,
+  free,
+  sizes,
+  numbered,
+  named,
+  corner,
+  room,
+  enlarged,
+}) {
   return new Crossbar(
     boards.map((each) => Object.assign(new Board(), each)),
     Object.assign(new Cells(), cells),
