@@ -221,7 +221,7 @@ class Scales:
         """Adapt the scales to the shown numbers at the time `now`.
 
         Args:
-            tells: whether the legend shows that the scale of colors has grown; default True
+            tells: whether the legend explains that the scale of colors has grown; default True
         """
         look = self.look
         for channel in dict.fromkeys((look.color, look.cubes)):

@@ -35,7 +35,7 @@ REMOVED = "\x1b[1A\x1b[2K\r\x1b[2K\x1b[?25h"  # the line above is cleared
 
 
 class Tty(io.StringIO):
-    """A terminal, as far as a program can tell."""
+    """A terminal, as far as a program can see."""
 
     encoding = "utf-8"
 

@@ -24,7 +24,7 @@ from tests.proofs.soak import held
 from tests.sessions import colours
 
 SIZES = (320, 200), (1280, 800)
-MOST = 1.0  # MiB for a picture; where each has a canvas of its own it is ten or more
+MOST = 1.0  # MiB for a picture; with a canvas for each it is ten or more
 
 GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": str(2**17)}  # what is freed is not held any more
 

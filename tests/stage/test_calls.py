@@ -19,7 +19,7 @@ BEFORE, COUNTED = 20, 10  # pictures
 # Medians of the pictures of one turn of all texts.
 MOST = {"playing": 2_800, "camera": 10_000}
 # Three layers, each with a norm in three columns whose numbers are written, and an upright row.
-# Of a crossbar the texts are a part of their own, so that half of the pictures of a turn draw a
+# Of a crossbar the texts are a separate part, so that half of the pictures of a turn draw a
 # part, and the median is between those that draw none and one that does.
 MORE = {
     ("rgb", "playing"): 3_600,

@@ -50,7 +50,7 @@ const LONG_NAME = 60; // and of a name that needs it
 const PICTURE = {
   stage: [1280, 600], // logical pixels of a stage whose letters have their own size
   margin: 16,
-  grain: 24, // pixels between the sizes of stages with layouts of their own
+  grain: 24, // pixels between the sizes of stages that have separate layouts
   fine: 1.5, // device pixels of a logical one from which on edges need no finer picture
   samples: 2, // along a device pixel elsewhere, so that edges are smooth
   patience: 200, // milliseconds until a picture that stands still is drawn finely without a GPU

@@ -86,7 +86,7 @@ function neighborsOf(plates) {
 }
 
 /** Return the number whose bar may be as high as two lines are apart, so that bars never meet,
- * and those of biases no neurons.
+ * and bars of biases touch no neurons.
  */
 export function neededBy(plates, numbers) {
   if (!KNOWN_NEIGHBORS.has(plates)) KNOWN_NEIGHBORS.set(plates, neighborsOf(plates));
