@@ -774,9 +774,10 @@ class Stage(Messages):
         return self._cards.pinned(self._targets()[1], self._source(), self.plan, done)
 
     def unfold(self) -> None:
-        """Show a compiled function always as its graph."""
+        """Show a compiled function always as its graph, whose cubes have scales without bars."""
         self.unfolded = self._walks = True
         self._lay_out()
+        self.rescale()
 
     def _lay_out(self, thread: Sequence[Step] = ()) -> None:
         """Compute the layout for the current operations; camera, scales and `thread` are kept."""

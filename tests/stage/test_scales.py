@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.base.scales import GROWTH_SECONDS, stop_above
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import SMOOTHED_PART, smoothed_of
-from scalarviz.stage.channels import ChannelSource, Scales
+from scalarviz.stage.channels import ChannelSource, Scales, largest_of, read
 from scalarviz.stage.curves import measured_of
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
@@ -219,3 +220,14 @@ def test_which_metrics_are_drawn() -> None:
         ("mae", False),
         ("r2", False),
     ]
+
+
+def test_an_unfolded_graph_has_scales_without_bars() -> None:
+    """A scale for bars that do not meet is too large for the cubes of a graph."""
+    stage = Stage(load(find("micrograd"))())
+    assert stage.plan.crossbar is not None
+    stage.unfold()
+    assert stage.plan.crossbar is None
+    shown = stage.frame_data().cubes
+    largest = largest_of(stage.plan.plates, [-1], read("value", stage.shown()[0]))[-1]
+    np.testing.assert_array_equal(shown.size_scales, stop_above(largest))
