@@ -161,8 +161,7 @@ def needed_by(
 ) -> dict[int, float]:
     """Return the number whose bar may be as high as two lines are apart, so that bars never meet.
 
-    Two bars between the same lines share their distance. Bars of
-    biases do not meet neurons either.
+    Two bars between the same lines share their distance. Bars of biases do not meet neurons either.
 
     Args:
         layers: for each plate, its layer if that has a separate scale, else -1

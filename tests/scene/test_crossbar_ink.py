@@ -15,7 +15,7 @@ from tests.scene.measures import DARK, Words, projection, stage_of, trained
 NETS = ["rgb", "xor", "circle", "xnor", "micrograd"]
 
 
-def written(stage: Stage) -> Words:
+def drawn_texts(stage: Stage) -> Words:
     """A canvas with all texts of the crossbar."""
     canvas = Words(*stage._extent)
     draw_crossbar_marks(canvas, projection(stage), stage.frame_data(), DARK)
@@ -28,20 +28,22 @@ def test_a_weight_that_is_asked_for_has_its_number_where_others_have_none(
     row: int, way: str
 ) -> None:
     stage = stage_of(trained("rgb"), (800, 500))
-    before = written(stage).words
+    before = drawn_texts(stage).words
     setattr(stage, way, row)
     stage.frame_data()
     number = f"{stage.session.network.bank.value[row]:.2f}".replace("0.", ".").replace("-", "−")
-    assert number in written(stage).words and number not in before
+    assert number in drawn_texts(stage).words and number not in before
 
 
 def test_out_of_focus_a_crossbar_has_no_words() -> None:
     stage = stage_of(trained("rgb"), (1280, 800))
-    rest = len(written(stage).found)
+    rest = len(drawn_texts(stage).found)
     stage.hover_neuron = "tanh 0", 2
     focus = stage.frame_data().focus
     assert focus is not None and len(focus.rows) == 4
-    numbers = [words for words, _ in written(stage).found if words.lstrip("−")[:1] in (".", "1")]
+    numbers = [
+        words for words, _ in drawn_texts(stage).found if words.lstrip("−")[:1] in (".", "1")
+    ]
     assert rest > 60 and len([each for each in numbers if each != "1"]) == 4
 
 

@@ -193,30 +193,12 @@ export class Layout extends PlainLayout {
 }
 
 /** Return the lines of a crossbar from data, see `crossbar_data` in scene_data.py. */
-function crossbarOf({
-  boards,
-  cells,
-  lanes,
-  free,
-  sizes,
-  numbered,
-  named,
-  corner,
-  room,
-  enlarged,
-}) {
-  return new Crossbar(
-    boards.map((each) => Object.assign(new Board(), each)),
-    Object.assign(new Cells(), cells),
-    lanes,
-    new Dict(free),
-    sizes,
-    numbered,
-    named,
-    corner,
-    room,
-    enlarged,
-  );
+function crossbarOf(data) {
+  return Object.assign(new Crossbar(), data, {
+    boards: data.boards.map((each) => Object.assign(new Board(), each)),
+    cells: Object.assign(new Cells(), data.cells),
+    free: new Dict(data.free),
+  });
 }
 
 /** Return the position of the cube in a column of the row of a unit. */

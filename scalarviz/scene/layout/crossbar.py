@@ -207,17 +207,17 @@ def largest(
     """Return the largest width or height of a cell, whichever is 0 in `cells`, within `most`."""
     is_wide = cells.wide == 0.0
 
-    def taken(side: float) -> float:
+    def excess(side: float) -> float:
         wide, tall = (side, cells.high) if is_wide else (cells.wide, side)
         tried = replace(cells, wide=wide, high=tall)
         left, top, right, bottom = bounds_of(boards_of(sizes, tried, biased, room), room)
         return (right - left if is_wide else bottom - top) + tried.end - most
 
     low, high = SMALLEST, LARGEST
-    under, over = taken(low), taken(high)
+    under, over = excess(low), excess(high)
     if over <= 0.0:
         return high
     for _ in range(SECANTS if under < 0.0 else 0):  # nearly linear, and convex
         low = low - under * (high - low) / (over - under)
-        under = taken(low)
+        under = excess(low)
     return low
